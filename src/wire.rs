@@ -1,0 +1,159 @@
+//! Conversion between Rust values and V8's structured-clone bytes, by serde and without V8.
+//!
+//! The caller's thread turns its arguments into the bytes that V8's `ValueDeserializer` reads, so a worker makes all
+//! JavaScript objects of a call in one native step; what V8's `ValueSerializer` writes becomes the caller's type away
+//! from the worker. The bytes live in memory only, between threads of one process: they are in the machine's byte order
+//! and never stored.
+//!
+//! Invariant: a value keeps its meaning or the conversion fails with the path of the first culprit. Where a [`Policy`]
+//! allows a loss (NaN as null, a replaced surrogate), the caller has asked for it. No input makes this code panic,
+//! recurse beyond [`Limits::depth`], or reserve memory by a length that the input merely claims.
+//!
+//! What it does not know: isolates, contexts, getters, proxies, `toJSON`. Those run while V8 writes its bytes.
+//!
+//! # Rust to JavaScript
+//!
+//! | Rust | JavaScript |
+//! | --- | --- |
+//! | struct, map | plain object; `__proto__` is an ordinary key; of equal keys the last one wins |
+//! | map key: string, char, integer, bool, unit variant | the text of it; any other key is an error |
+//! | sequence, tuple, tuple struct | array |
+//! | `None`, `()`, unit struct | `null` |
+//! | unit variant | its name |
+//! | other variants | `{name: value}`, with an array for a tuple and an object for fields |
+//! | integer within ±(2^53 - 1) | number |
+//! | integer beyond | error, or BigInt with [`BigInts::Allow`] |
+//! | float | number, -0 kept; NaN and infinities by [`NonFinite`] |
+//! | bytes (`serialize_bytes`) | `Uint8Array` |
+//! | `serde_json::value::RawValue` | what its text says, under the same rules |
+//!
+//! # JavaScript to Rust
+//!
+//! "Free" is a target that takes what it gets, as `serde_json::Value` does.
+//!
+//! | JavaScript | Rust |
+//! | --- | --- |
+//! | number | integer if it is whole, safe and in range, else an error; `f64`; `f32` rounded, if within range |
+//! | number, free | `u64` or `i64` if whole and safe, else `f64` (so is -0) |
+//! | BigInt | integers if in range; free only with [`BigInts::Allow`] |
+//! | string | text; lone surrogates by [`Surrogates`] |
+//! | `undefined` and holes inside a value | by [`Undefined`] |
+//! | `undefined` as the whole value | `()` only |
+//! | object, Map | struct or map; number keys are text, and parse into integer keys |
+//! | array, Set, typed array | sequence |
+//! | `Uint8Array`, `Uint8ClampedArray`, `ArrayBuffer`, `DataView` | bytes where asked for, else a sequence of numbers |
+//! | Date | text as `toISOString` gives it; milliseconds for `i64`, `u64`, `i128`, `u128` and `f64` |
+//! | boxed primitive | the primitive |
+//! | Error | `name`, `message`, and `cause` if it has one |
+//! | RegExp, shared memory, WebAssembly, host objects | error |
+//! | array with a non-index property | error |
+//! | an object met twice | decoded twice; a cycle is an error |
+//!
+//! A field that the target ignores is stepped over and not checked.
+
+mod access;
+mod compound;
+mod date;
+mod decode;
+mod duplicate;
+mod encode;
+mod error;
+mod item;
+mod json_in;
+mod json_out;
+mod key_in;
+mod key_out;
+mod reader;
+mod scalar;
+mod scan;
+mod tag;
+mod text;
+mod token;
+mod variant;
+mod view;
+mod writer;
+
+#[cfg(test)]
+mod decode_tests;
+#[cfg(test)]
+mod encode_tests;
+#[cfg(test)]
+mod random_tests;
+#[cfg(test)]
+mod round_trip_tests;
+
+pub(crate) use decode::{decode, decode_bool, decode_f64, decode_null, decode_str, decode_undefined};
+pub(crate) use encode::{Encoded, Encoder, encode};
+pub use error::{Error, Path, Reason, Segment};
+pub(crate) use scalar::{Scalar, scalars};
+
+/// What to do with values that have no exact counterpart on the other side. The default refuses them all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Policy {
+    /// NaN and the infinities, in both directions.
+    pub non_finite: NonFinite,
+    /// `undefined` and array holes inside a value that comes from JavaScript.
+    pub undefined: Undefined,
+    /// Integers that a JavaScript number cannot hold, in both directions.
+    pub big_ints: BigInts,
+    /// Halves of a surrogate pair in strings that come from JavaScript.
+    pub surrogates: Surrogates,
+}
+
+/// What becomes of NaN and the infinities.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum NonFinite {
+    /// An error that names the place.
+    #[default]
+    Refuse,
+    /// `null`, as `JSON.stringify` does.
+    Null,
+    /// Passed on as they are. A target that cannot hold them decides for itself: `serde_json::Value` makes null of them.
+    Keep,
+}
+
+/// What becomes of `undefined` and of holes inside a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Undefined {
+    /// An error that names the place.
+    #[default]
+    Refuse,
+    /// Read as `null`.
+    Null,
+}
+
+/// What becomes of integers beyond ±(2^53 - 1).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum BigInts {
+    /// An error; a BigInt still fits a target that is an integer type.
+    #[default]
+    Refuse,
+    /// Such integers become BigInts, and a BigInt may be read where no type is asked for.
+    Allow,
+}
+
+/// What becomes of half a surrogate pair.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Surrogates {
+    /// An error that names the place.
+    #[default]
+    Refuse,
+    /// U+FFFD takes its place. This loses information: two keys that differ only there become equal.
+    Replace,
+}
+
+/// Bounds for one conversion.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// How deep arrays and objects may nest. The default is 256. Each level costs stack in the thread that converts.
+    pub depth: usize,
+    /// The size of the encoded value, byte strings included. The default is 64 MiB. An object that a value refers to
+    /// several times counts each time.
+    pub bytes: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits { depth: 256, bytes: 64 << 20 }
+    }
+}
