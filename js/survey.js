@@ -45,29 +45,60 @@
     return found;
   }
 
-  // Calls edge(label, object) for the prototype and for what every own property of `object` holds. Runs no accessor.
+  // Calls edge(object, kind, key) for the prototype and for what every own property of `object` holds. Runs no accessor.
   function edges(object, edge) {
     const prototype = getPrototypeOf(object);
-    if (prototype !== null) edge('prototype', prototype);
+    if (prototype !== null) edge(prototype, 'prototype', '');
     for (const key of ownKeys(object)) {
       if (isLazy(key)) continue;
       const { value, get, set } = getOwnPropertyDescriptor(object, key);
-      if (isObject(value)) edge(`value ${String(key)}`, value);
-      if (get !== undefined) edge(`get ${String(key)}`, get);
-      if (set !== undefined) edge(`set ${String(key)}`, set);
+      if (isObject(value)) edge(value, 'value', key);
+      if (get !== undefined) edge(get, 'get', key);
+      if (set !== undefined) edge(set, 'set', key);
     }
   }
+  const label = (kind, key) => (kind === 'prototype' ? kind : `${kind} ${String(key)}`);
 
-  // Every object that can be reached from `starts`, once each, `except` what `seen` holds already.
+  // Every object that can be reached from `starts`, once each, except what `seen` holds already. This runs whenever a
+  // sealed context is made, and always cold: plain loops, and no call that can be spared.
   function walk(starts, seen) {
     const queue = [];
-    const add = (object) => {
-      if (seen.has(object)) return;
-      seen.add(object);
-      queue.push(object);
-    };
-    for (const start of starts) add(start);
-    for (let next = 0; next < queue.length; next++) edges(queue[next], (_, object) => add(object));
+    for (let at = 0; at < starts.length; at++) {
+      if (seen.has(starts[at])) continue;
+      seen.add(starts[at]);
+      queue.push(starts[at]);
+    }
+    for (let next = 0; next < queue.length; next++) {
+      const object = queue[next];
+      const prototype = getPrototypeOf(object);
+      if (prototype !== null && !seen.has(prototype)) {
+        seen.add(prototype);
+        queue.push(prototype);
+      }
+      const keys = ownKeys(object);
+      for (let at = 0; at < keys.length; at++) {
+        const key = keys[at];
+        if (isLazy(key)) continue;
+        const descriptor = getOwnPropertyDescriptor(object, key);
+        const value = descriptor.value;
+        if (value !== undefined) {
+          if ((typeof value === 'function' || (typeof value === 'object' && value !== null)) && !seen.has(value)) {
+            seen.add(value);
+            queue.push(value);
+          }
+          continue;
+        }
+        const { get, set } = descriptor;
+        if (get !== undefined && !seen.has(get)) {
+          seen.add(get);
+          queue.push(get);
+        }
+        if (set !== undefined && !seen.has(set)) {
+          seen.add(set);
+          queue.push(set);
+        }
+      }
+    }
     return queue;
   }
 
@@ -77,7 +108,7 @@
     const numbers = new Map(queue.map((object, number) => [object, number]));
     const nodes = queue.map((object) => {
       const leads = {};
-      edges(object, (label, target) => { leads[label] = numbers.get(target); });
+      edges(object, (target, kind, key) => { leads[label(kind, key)] = numbers.get(target); });
       return { keys: ownKeys(object).map(String), leads };
     });
     return JSON.stringify({ roots: roots().map((root) => numbers.get(root)), nodes });
@@ -102,7 +133,7 @@
       const here = new Set(ownKeys(object).map(String));
       const keys = node.keys.filter((key) => !here.has(key));
       if (keys.length > 0) found.push({ object, path, keys });
-      edges(object, (label, target) => add(target, node.leads[label], `${path} ${label}`));
+      edges(object, (target, kind, key) => add(target, node.leads[label(kind, key)], `${path} ${label(kind, key)}`));
     }
     return found;
   }

@@ -58,6 +58,7 @@ mod decode;
 mod duplicate;
 mod encode;
 mod error;
+mod error_object;
 mod item;
 mod json_in;
 mod json_out;

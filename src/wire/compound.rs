@@ -104,10 +104,7 @@ impl<'w> Entries<'w> {
     }
 
     /// Begins an entry whose key `write` puts into the stream; `write` gives the length of the key's text.
-    pub(super) fn entry(
-        &mut self,
-        write: impl FnOnce(&mut Writer) -> Result<usize, Fail>,
-    ) -> Result<(), Fail> {
+    pub(super) fn entry(&mut self, write: impl FnOnce(&mut Writer) -> Result<usize, Fail>) -> Result<(), Fail> {
         let first = self.writer.entries.len() == self.base;
         self.writer.entries.push(self.writer.out.len());
         let length = write(self.writer)?;

@@ -29,7 +29,9 @@ pub enum Reason {
     #[error("the array has a hole here; fill it, or let the policy read holes as null")]
     Hole,
     /// An integer that only a BigInt can hold, with its digits.
-    #[error("the integer {0} needs a BigInt; let the policy allow BigInts, use an integer type, or pass it as text")]
+    #[error(
+        "the integer {0} is a BigInt or needs one; let the policy allow BigInts, use an integer type, or pass it as text"
+    )]
     BigInt(String),
     /// An integer that the target type cannot hold.
     #[error("{value} is out of range for {target}; use a wider type, or correct the value")]
@@ -129,11 +131,20 @@ impl Path {
 
 /// Keys are cut to this many characters when a path is displayed.
 const SHOWN: usize = 64;
+/// Of a path with more steps than twice this number, the middle is left out when it is displayed.
+const ENDS: usize = 16;
 
 impl fmt::Display for Path {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("$")?;
-        for segment in self.segments() {
+        let middle = ENDS..self.inner_first.len().saturating_sub(ENDS);
+        for (index, segment) in self.segments().enumerate() {
+            if middle.contains(&index) {
+                if index == middle.start {
+                    f.write_str("…")?;
+                }
+                continue;
+            }
             match segment {
                 Segment::Index(index) => write!(f, "[{index}]")?,
                 Segment::Key(key) if is_identifier(key) => write!(f, ".{key}")?,
@@ -252,6 +263,13 @@ mod tests {
     fn a_long_key_is_cut() {
         let path = Error::from(Fail::from(Reason::Cycle).at_key(&"é".repeat(1000))).path.to_string();
         assert!(path.len() < 200 && path.ends_with("…\"]"), "{path}");
+    }
+
+    #[test]
+    fn a_long_path_shows_its_ends() {
+        let fail = (0..1000).rev().fold(Fail::from(Reason::Cycle), Fail::at_index);
+        let path = Error::from(fail).path.to_string();
+        assert!(path.starts_with("$[0][1]") && path.contains("[15]…[984]") && path.ends_with("[999]"), "{path}");
     }
 
     #[test]

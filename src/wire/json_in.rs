@@ -6,8 +6,8 @@
 use super::compound::{Entries, Items};
 use super::error::{Fail, Reason};
 use super::writer::Writer;
-use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
-use serde::ser::{Error as _, Impossible, Serialize, Serializer};
+use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::ser::{Impossible, Serialize, Serializer};
 use std::fmt;
 
 /// Takes the JSON text of a raw value, which arrives as a string.
@@ -31,7 +31,7 @@ fn json_error(error: &serde_json::Error) -> Fail {
     let text = error.to_string();
     if text.starts_with("recursion limit") {
         Reason::TooDeep { limit: 128 }.into()
-    } else if text.contains("surrogate") {
+    } else if text.contains("surrogate") || text.contains("end of hex escape") {
         Reason::Surrogate.into()
     } else {
         Reason::Custom(format!("the raw JSON text is not valid: {text}")).into()
@@ -173,7 +173,7 @@ type Never = Impossible<(), Fail>;
 macro_rules! refuse {
     ($($method:ident($($ty:ty),*) $(-> $ok:ty)?;)*) => {$(
         fn $method(self $(, _: $ty)*) -> Result<refuse!(@ok $($ok)?), Fail> {
-            Err(Fail::custom("a raw JSON value must hold its text as a string"))
+            Err(Reason::Custom("a raw JSON value must hold its text as a string".to_owned()).into())
         }
     )*};
     (@ok) => { () };

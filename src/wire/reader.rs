@@ -236,11 +236,16 @@ impl<'de> Reader<'de> {
         }
         self.pos += 1;
         let tag = self.byte()?;
-        let (offset, length) = (self.varint()?, self.varint()?);
-        self.varint()?;
+        let (offset, length, flags) = (self.varint()?, self.varint()?, self.varint()?);
         let kind = Kind::from_tag(tag).ok_or_else(|| self.corrupt())?;
+        // A view that follows the length of a resizable buffer is written with a length of 0.
+        let tracks = flags & 1 == 1;
         let range = usize::try_from(offset).ok().zip(usize::try_from(length).ok());
-        let range = range.and_then(|(start, length)| Some(start..start.checked_add(length)?));
+        let range = range.and_then(|(start, length)| {
+            let rest = buffer.len().checked_sub(start)?;
+            let length = if tracks { rest - rest % kind.size() } else { length };
+            Some(start..start.checked_add(length)?)
+        });
         let bytes = range.and_then(|range| buffer.get(range)).ok_or_else(|| self.corrupt())?;
         if bytes.len() % kind.size() != 0 {
             return Err(self.corrupt());
@@ -249,10 +254,7 @@ impl<'de> Reader<'de> {
     }
 
     /// The next value, which `read` must consume.
-    pub(super) fn with_item<T>(
-        &mut self,
-        read: impl FnOnce(Item<'_, 'de>) -> Result<T, Fail>,
-    ) -> Result<T, Fail> {
+    pub(super) fn with_item<T>(&mut self, read: impl FnOnce(Item<'_, 'de>) -> Result<T, Fail>) -> Result<T, Fail> {
         match self.token()? {
             Token::Reference(id) => self.follow(id, read),
             token => read(Item::new(self, token)),

@@ -65,8 +65,13 @@ impl Reader<'_> {
                 }
                 Step::View
             }
-            tag::DATE | tag::NUMBER_OBJECT | tag::TRUE_OBJECT | tag::FALSE_OBJECT | tag::BIG_INT_OBJECT
-            | tag::STRING_OBJECT | tag::REG_EXP => {
+            tag::DATE
+            | tag::NUMBER_OBJECT
+            | tag::TRUE_OBJECT
+            | tag::FALSE_OBJECT
+            | tag::BIG_INT_OBJECT
+            | tag::STRING_OBJECT
+            | tag::REG_EXP => {
                 self.pos -= 1;
                 self.token()?;
                 Step::Object
@@ -87,6 +92,17 @@ impl Reader<'_> {
                 Step::Scalar
             }
         })
+    }
+
+    /// Steps over the next value.
+    pub(super) fn skip_value(&mut self) -> Result<(), Fail> {
+        if self.step()? == Step::Open {
+            self.skip(1)?;
+        }
+        if self.bytes[self.pos..].first() == Some(&tag::VIEW) {
+            self.step()?;
+        }
+        Ok(())
     }
 
     /// Steps over the rest of `open` compounds.

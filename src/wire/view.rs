@@ -103,7 +103,8 @@ mod tests {
 
     #[test]
     fn half_floats() {
-        let cases = [(0x3C00, 1.0), (0xC000, -2.0), (0x7BFF, 65504.0), (0x0001, 2f64.powi(-24)), (0x3555, 0.333_251_953_125)];
+        let cases =
+            [(0x3C00, 1.0), (0xC000, -2.0), (0x7BFF, 65504.0), (0x0001, 2f64.powi(-24)), (0x3555, 0.333_251_953_125)];
         for (bits, value) in cases {
             assert_eq!(half(bits), value);
         }

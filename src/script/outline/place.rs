@@ -15,10 +15,15 @@ pub struct Place {
 /// The most characters of a line that a report shows.
 const LINE_TEXT: usize = 200;
 
+/// The distance in bytes between two known UTF-16 counts: a text that is one long line stays cheap.
+const STRIDE: usize = 1024;
+
 /// The line starts of one source text.
 pub(super) struct Lines<'s> {
     source: &'s str,
     starts: Vec<usize>,
+    /// UTF-16 code units before every multiple of [`STRIDE`].
+    units: Vec<usize>,
 }
 
 impl<'s> Lines<'s> {
@@ -39,15 +44,25 @@ impl<'s> Lines<'s> {
                 starts.push(at);
             }
         }
-        Self { source, starts }
+        let mut total = 0;
+        let mut units = vec![0];
+        for chunk in bytes.chunks(STRIDE) {
+            total += utf16_units(chunk);
+            units.push(total);
+        }
+        Self { source, starts, units }
     }
 
     pub(super) fn place(&self, offset: usize) -> Place {
         let offset = floor_boundary(self.source, offset);
         let index = self.starts.partition_point(|&start| start <= offset).saturating_sub(1);
-        let before = &self.source[self.starts[index]..offset];
-        let column = if before.is_ascii() { before.len() } else { before.encode_utf16().count() };
+        let column = self.units_before(offset) - self.units_before(self.starts[index]);
         Place { line: count(index + 1), column: count(column + 1) }
+    }
+
+    fn units_before(&self, offset: usize) -> usize {
+        let known = offset / STRIDE;
+        self.units[known] + utf16_units(&self.source.as_bytes()[known * STRIDE..offset])
     }
 
     /// The text of the line at `offset`, without its end, cut after 200 characters.
@@ -70,6 +85,11 @@ pub(super) fn is_separator(bytes: &[u8]) -> bool {
 
 pub(super) fn count(n: usize) -> u32 {
     u32::try_from(n).unwrap_or(u32::MAX)
+}
+
+/// UTF-16 code units of a piece of UTF-8: one per leading byte, and one more for each character outside of the first plane.
+fn utf16_units(bytes: &[u8]) -> usize {
+    bytes.iter().map(|&byte| usize::from(byte & 0xC0 != 0x80) + usize::from(byte >= 0xF0)).sum()
 }
 
 fn floor_boundary(text: &str, offset: usize) -> usize {
@@ -104,6 +124,15 @@ mod tests {
         assert_eq!(at(text, text.len() - 2), (1, 3));
         assert_eq!(at(text, 1000), (1, 6));
         assert_eq!(at("", 7), (1, 1));
+    }
+
+    #[test]
+    fn long_lines_agree_with_counting() {
+        let text = "aé😀".repeat(2000);
+        let lines = Lines::new(&text);
+        for (offset, _) in text.char_indices().step_by(97) {
+            assert_eq!(lines.place(offset).column as usize, text[..offset].encode_utf16().count() + 1);
+        }
     }
 
     #[test]

@@ -1,0 +1,215 @@
+//! Functions of the host that scripts call.
+//!
+//! A panic in one is caught here: unwinding through V8's frames would end the process. It stops the slice, so that no `catch` of
+//! the script can hide it, and the call ends with `HostPanicked`. The panic's own text goes to the log.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::rc::Rc;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::convert;
+use super::host::{FunctionOwner, Host};
+use crate::error::{Error, ErrorKind, Result};
+use crate::wire::{Limits, Policy};
+
+/// What a host function tells the script that called it: the message of an `Error` that is thrown there.
+///
+/// ```
+/// use jsmill::HostError;
+/// fn stock(id: u64) -> Result<u32, HostError> {
+///     if id == 0 { Err(HostError::new("there is no article 0")) } else { Ok(3) }
+/// }
+/// # assert!(stock(0).is_err());
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HostError {
+    name: &'static str,
+    message: String,
+}
+
+impl HostError {
+    /// An `Error` with this message. The script sees the text, and may show it to anybody.
+    pub fn new(message: impl Into<String>) -> Self {
+        HostError { name: "Error", message: message.into() }
+    }
+
+    fn type_error(message: String) -> Self {
+        HostError { name: "TypeError", message }
+    }
+}
+
+impl<T: Into<String>> From<T> for HostError {
+    fn from(message: T) -> Self {
+        HostError::new(message)
+    }
+}
+
+/// A closure as V8's callback sees it.
+pub(crate) trait HostCall {
+    fn name(&self) -> &str;
+    fn call<'s>(
+        &self,
+        scope: &mut v8::PinScope<'s, '_>,
+        arguments: &v8::FunctionCallbackArguments<'s>,
+    ) -> std::result::Result<v8::Local<'s, v8::Value>, HostError>;
+}
+
+/// A closure of up to six arguments that scripts may call: each argument is anything that deserialises, the result anything that
+/// serialises, or a [`HostError`].
+///
+/// Implemented for `Fn(A, B, ..) -> Result<R, HostError>`; there is no need to implement it.
+pub trait HostFunction<Arguments>: 'static {
+    #[doc(hidden)]
+    fn into_call(self, name: String) -> HostClosure;
+}
+
+type Body = dyn for<'s, 'i, 'a> Fn(
+    &mut v8::PinScope<'s, 'i>,
+    &v8::FunctionCallbackArguments<'a>,
+) -> std::result::Result<v8::Local<'s, v8::Value>, HostError>;
+
+#[doc(hidden)]
+pub struct HostClosure {
+    name: String,
+    body: Box<Body>,
+}
+
+impl HostCall for HostClosure {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn call<'s>(
+        &self,
+        scope: &mut v8::PinScope<'s, '_>,
+        arguments: &v8::FunctionCallbackArguments<'s>,
+    ) -> std::result::Result<v8::Local<'s, v8::Value>, HostError> {
+        (self.body)(scope, arguments)
+    }
+}
+
+macro_rules! host_function {
+    ($($argument:ident $index:literal),*) => {
+        impl<Closure, Output, $($argument),*> HostFunction<($($argument,)*)> for Closure
+        where
+            Closure: Fn($($argument),*) -> std::result::Result<Output, HostError> + 'static,
+            Output: Serialize,
+            $($argument: DeserializeOwned,)*
+        {
+            fn into_call(self, name: String) -> HostClosure {
+                HostClosure {
+                    name,
+                    #[allow(unused_variables)]
+                    body: Box::new(move |scope, arguments| {
+                        let result = self($(argument::<$argument>(scope, arguments.get($index), $index)?),*)?;
+                        convert::to_js(scope, &result, Policy::default(), Limits::default())
+                            .map_err(|error| HostError::type_error(format!("the result: {error}")))
+                    }),
+                }
+            }
+        }
+    };
+}
+
+host_function!();
+host_function!(A 0);
+host_function!(A 0, B 1);
+host_function!(A 0, B 1, C 2);
+host_function!(A 0, B 1, C 2, D 3);
+host_function!(A 0, B 1, C 2, D 3, E 4);
+host_function!(A 0, B 1, C 2, D 3, E 4, F 5);
+
+fn argument<'s, T: DeserializeOwned>(
+    scope: &mut v8::PinScope<'s, '_>,
+    value: v8::Local<'_, v8::Value>,
+    index: i32,
+) -> std::result::Result<T, HostError> {
+    let value = v8::Local::new(scope, value);
+    convert::from_js(scope, value, Policy::default(), Limits::default())
+        .map_err(|error| HostError::type_error(format!("argument {}: {error}", index + 1)))
+}
+
+/// Makes a JavaScript function of a closure. It works for as long as its owner lives.
+pub(super) fn function<'s>(
+    scope: &mut v8::PinScope<'s, '_>,
+    owner: &FunctionOwner,
+    closure: HostClosure,
+) -> Result<v8::Local<'s, v8::Function>> {
+    let name = v8::String::new(scope, &closure.name).ok_or_else(|| Error::config("the name of a host function is too long"))?;
+    let id = owner.add(Rc::new(closure))?;
+    let id = v8::Integer::new_from_unsigned(scope, id);
+    let function = v8::Function::builder(trampoline)
+        .data(id.into())
+        .constructor_behavior(v8::ConstructorBehavior::Throw)
+        .build(scope)
+        .ok_or_else(super::exception::stopped)?;
+    function.set_name(name);
+    Ok(function)
+}
+
+fn trampoline<'s>(
+    scope: &mut v8::PinScope<'s, '_>,
+    arguments: v8::FunctionCallbackArguments<'s>,
+    mut result: v8::ReturnValue<'s, v8::Value>,
+) {
+    let id = arguments.data().uint32_value(scope);
+    let Some(host) = Host::of(scope) else { return };
+    let Some(call) = id.and_then(|id| host.function(id)) else {
+        let error = HostError::type_error("this host function belongs to a context that is gone".into());
+        return throw(scope, &error);
+    };
+    match catch_unwind(AssertUnwindSafe(|| call.call(scope, &arguments))) {
+        Ok(Ok(value)) => result.set(value),
+        Ok(Err(error)) => {
+            // While the slice is being stopped there is no JavaScript left to throw to.
+            if !scope.is_execution_terminating() {
+                throw(scope, &error);
+            }
+        }
+        Err(payload) => {
+            tracing::error!(target: "jsmill", function = call.name(), panic = panic_text(&*payload), "a host function panicked");
+            host.set_panicked(format!("the host function `{}`", call.name()));
+            quietly("the drop of a panic's payload", || drop(payload));
+            scope.terminate_execution();
+        }
+    }
+}
+
+fn throw(scope: &mut v8::PinScope<'_, '_>, error: &HostError) {
+    let Some(message) = v8::String::new(scope, &error.message).or_else(|| v8::String::new(scope, "a host function failed"))
+    else {
+        return;
+    };
+    let exception = match error.name {
+        "TypeError" => v8::Exception::type_error(scope, message),
+        _ => v8::Exception::error(scope, message),
+    };
+    scope.throw_exception(exception);
+}
+
+/// Runs code of the embedder that must not unwind further. A panic is logged; what was asked for is `None` then.
+pub(crate) fn quietly<T>(what: &str, body: impl FnOnce() -> T) -> Option<T> {
+    match catch_unwind(AssertUnwindSafe(body)) {
+        Ok(value) => Some(value),
+        Err(payload) => {
+            tracing::error!(target: "jsmill", what, panic = panic_text(&*payload), "host code panicked");
+            // A payload whose own drop panics is not worth a process.
+            if let Err(second) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
+                std::mem::forget(second);
+            }
+            None
+        }
+    }
+}
+
+/// Runs code of the embedder; a panic becomes the error `HostPanicked`.
+pub(crate) fn guarded<T>(what: &str, body: impl FnOnce() -> Result<T>) -> Result<T> {
+    quietly(what, body).unwrap_or_else(|| Err(ErrorKind::HostPanicked { what: what.to_owned() }.into()))
+}
+
+fn panic_text(payload: &(dyn std::any::Any + Send)) -> &str {
+    let text = payload.downcast_ref::<&str>().copied();
+    text.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("(no text)")
+}

@@ -1,0 +1,200 @@
+//! Values over the border: `wire` streams to V8 values and back.
+//!
+//! In: the stream that the caller's thread wrote becomes values in one call of V8's `ValueDeserializer`; lone scalars, and
+//! argument lists made of scalars only, skip it. Out: V8's `ValueSerializer` writes the stream that serde reads; numbers, booleans,
+//! ASCII strings, null and undefined skip it.
+//!
+//! The serializer refuses functions, symbols and proxies, and knows nothing of `toJSON`. Where it meets one, `normalize` makes a
+//! plain copy of the value, or says which part of it cannot pass.
+
+mod normalize;
+
+use std::cell::Cell;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use v8::{ValueDeserializerHelper, ValueSerializerHelper};
+
+use super::exception::{catch, stopped};
+use crate::error::{Error, ErrorKind, Result};
+use crate::units::Bytes;
+use crate::wire::{self, Encoded, Limits, Policy, Scalar};
+
+/// A Rust value as a value of the current context.
+pub(crate) fn to_js<'s, T: Serialize + ?Sized>(
+    scope: &mut v8::PinScope<'s, '_>,
+    value: &T,
+    policy: Policy,
+    limits: Limits,
+) -> Result<v8::Local<'s, v8::Value>> {
+    let encoded = wire::encode(value, policy, limits).map_err(error)?;
+    decode(scope, &encoded)
+}
+
+/// The value of a stream.
+pub(crate) fn decode<'s>(scope: &mut v8::PinScope<'s, '_>, encoded: &Encoded) -> Result<v8::Local<'s, v8::Value>> {
+    match Scalar::lone(&encoded.bytes) {
+        Some(lone) => scalar(scope, lone),
+        None => deserialize(scope, encoded),
+    }
+}
+
+/// The elements of a stream that is an argument list.
+pub(crate) fn arguments<'s>(
+    scope: &mut v8::PinScope<'s, '_>,
+    encoded: &Encoded,
+    into: &mut Vec<v8::Local<'s, v8::Value>>,
+) -> Result<()> {
+    if let Some(scalars) = wire::scalars(&encoded.bytes) {
+        for value in scalars {
+            into.push(scalar(scope, value)?);
+        }
+        return Ok(());
+    }
+    let list = deserialize(scope, encoded)?;
+    let list = v8::Local::<v8::Array>::try_from(list).map_err(|_| Error::bug("an argument list is no array"))?;
+    for index in 0..list.length() {
+        into.push(list.get_index(scope, index).ok_or_else(stopped)?);
+    }
+    Ok(())
+}
+
+fn scalar<'s>(scope: &mut v8::PinScope<'s, '_>, value: Scalar<'_>) -> Result<v8::Local<'s, v8::Value>> {
+    Ok(match value {
+        Scalar::Undefined => v8::undefined(scope).into(),
+        Scalar::Null => v8::null(scope).into(),
+        Scalar::Bool(value) => v8::Boolean::new(scope, value).into(),
+        Scalar::Int32(value) => v8::Integer::new(scope, value).into(),
+        Scalar::Uint32(value) => v8::Integer::new_from_unsigned(scope, value).into(),
+        Scalar::Double(value) => v8::Number::new(scope, value).into(),
+        Scalar::OneByte(text) => v8::String::new_from_one_byte(scope, text, v8::NewStringType::Normal)
+            .ok_or_else(|| Error::convert("$", "the text is longer than V8's longest string; pass it in parts"))?
+            .into(),
+    })
+}
+
+struct Reading;
+
+impl v8::ValueDeserializerImpl for Reading {}
+
+fn deserialize<'s>(scope: &mut v8::PinScope<'s, '_>, encoded: &Encoded) -> Result<v8::Local<'s, v8::Value>> {
+    catch(scope, |scope| {
+        let context = scope.get_current_context();
+        let reader = v8::ValueDeserializer::new(scope, Box::new(Reading), &encoded.bytes);
+        for (index, blob) in encoded.blobs.iter().enumerate() {
+            let store = v8::ArrayBuffer::new_backing_store_from_vec(blob.clone()).make_shared();
+            let buffer = v8::ArrayBuffer::with_backing_store(scope, &store);
+            reader.transfer_array_buffer(index as u32, buffer);
+        }
+        if reader.read_header(context)? { reader.read_value(context) } else { None }
+    })
+}
+
+/// A value of the current context as a Rust value. Runs getters of the script, and so belongs inside a slice.
+pub(crate) fn from_js<T: DeserializeOwned>(
+    scope: &mut v8::PinScope<'_, '_>,
+    value: v8::Local<'_, v8::Value>,
+    policy: Policy,
+    limits: Limits,
+) -> Result<T> {
+    if value.is_number() {
+        let number = value.number_value(scope).ok_or_else(stopped)?;
+        return wire::decode_f64(number, policy).map_err(error);
+    }
+    if let Ok(text) = v8::Local::<v8::String>::try_from(value) {
+        if text.length() > limits.bytes {
+            return Err(too_large(limits));
+        }
+        if text.is_onebyte() {
+            let view = v8::ValueView::new(scope, text);
+            if let Some(text) = view.as_str() {
+                return wire::decode_str(text).map_err(error);
+            }
+        }
+    } else if value.is_boolean() {
+        return wire::decode_bool(value.is_true()).map_err(error);
+    } else if value.is_null() {
+        return wire::decode_null().map_err(error);
+    } else if value.is_undefined() {
+        return wire::decode_undefined().map_err(error);
+    }
+    let bytes = serialize(scope, value, limits)?;
+    wire::decode(&bytes, policy, limits).map_err(error)
+}
+
+/// The stream of a value that is no scalar.
+fn serialize(scope: &mut v8::PinScope<'_, '_>, value: v8::Local<'_, v8::Value>, limits: Limits) -> Result<Vec<u8>> {
+    let refused = Cell::new(false);
+    match write(scope, value, &refused) {
+        Err(_) if refused.get() => {
+            let plain = normalize::plain_copy(scope, value, limits)?;
+            refused.set(false);
+            write(scope, plain, &refused)
+        }
+        result => result,
+    }
+}
+
+/// The callbacks of V8's serializer: they notice what it cannot write.
+struct Writing<'r, 's> {
+    refused: &'r Cell<bool>,
+    /// `Object.prototype` of the current context: an object with this prototype inherits no `toJSON`.
+    object_prototype: Option<v8::Local<'s, v8::Value>>,
+}
+
+impl v8::ValueSerializerImpl for Writing<'_, '_> {
+    fn throw_data_clone_error<'s>(&self, scope: &mut v8::PinScope<'s, '_>, message: v8::Local<'s, v8::String>) {
+        self.refused.set(true);
+        scope.throw_exception(message.into());
+    }
+
+    fn has_custom_host_object(&self, _isolate: &v8::Isolate) -> bool {
+        true
+    }
+
+    /// Called for each object that is neither an array nor of a class that V8 knows. Says no for all, and throws for those with
+    /// a `toJSON` that it would pass over. One of their own is a function, which V8 refuses by itself.
+    fn is_host_object<'s>(
+        &self,
+        scope: &mut v8::PinScope<'s, '_>,
+        object: v8::Local<'s, v8::Object>,
+    ) -> Option<bool> {
+        let prototype = object.get_prototype(scope)?;
+        if prototype.is_null() || self.object_prototype.is_some_and(|plain| plain == prototype) {
+            return Some(false);
+        }
+        let key = v8::String::new(scope, "toJSON")?;
+        if !object.get(scope, key.into())?.is_function() {
+            return Some(false);
+        }
+        self.refused.set(true);
+        let reason = v8::undefined(scope);
+        scope.throw_exception(reason.into());
+        None
+    }
+}
+
+fn write(scope: &mut v8::PinScope<'_, '_>, value: v8::Local<'_, v8::Value>, refused: &Cell<bool>) -> Result<Vec<u8>> {
+    catch(scope, |scope| {
+        let context = scope.get_current_context();
+        let object_prototype = v8::Object::new(scope).get_prototype(scope);
+        let writer = v8::ValueSerializer::new(scope, Box::new(Writing { refused, object_prototype }));
+        writer.write_header();
+        match writer.write_value(context, value) {
+            Some(true) => Some(writer.release()),
+            _ => None,
+        }
+    })
+}
+
+/// A conversion's error as one of the crate.
+pub(crate) fn error(error: wire::Error) -> Error {
+    match &error.reason {
+        wire::Reason::TooLarge { limit } => ErrorKind::ResultTooLarge { limit: Bytes::new(*limit as u64) }.into(),
+        reason => Error::convert(error.path.to_string(), reason.to_string()),
+    }
+}
+
+fn too_large(limits: Limits) -> Error {
+    ErrorKind::ResultTooLarge { limit: Bytes::new(limits.bytes as u64) }.into()
+}

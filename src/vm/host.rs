@@ -1,0 +1,120 @@
+//! What belongs to one isolate beside V8: the host functions of its contexts, the run that goes on, and what it may do.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+use super::callback::HostCall;
+use super::console::Logger;
+use crate::error::Error;
+
+/// The state of one isolate that callbacks from V8 find. Held by the isolate's slot and by its worker.
+#[derive(Default)]
+pub(crate) struct Host {
+    functions: RefCell<Functions>,
+    /// What host code panicked in during this slice.
+    panicked: Cell<Option<String>>,
+    logger: RefCell<Option<Arc<dyn Logger>>>,
+    /// How many lines the run may still log.
+    lines_left: Cell<u32>,
+    /// The module graph that is being loaded.
+    pub(super) loading: RefCell<Option<Rc<super::module::Loading>>>,
+}
+
+#[derive(Default)]
+struct Functions {
+    next: u32,
+    live: FxHashMap<u32, Rc<dyn HostCall>>,
+}
+
+/// The host functions of one context. Dropping it drops them: a script that still holds one gets an error from then on, and
+/// nothing waits for V8 to collect anything.
+pub(crate) struct FunctionOwner {
+    host: Rc<Host>,
+    ids: RefCell<Vec<u32>>,
+}
+
+impl Host {
+    /// Makes the state of an isolate and leaves a reference with it.
+    pub(crate) fn install(isolate: &mut v8::Isolate) -> Rc<Host> {
+        let host = Rc::new(Host::default());
+        isolate.set_slot(host.clone());
+        host
+    }
+
+    /// The state of the isolate that a callback runs in.
+    pub(super) fn of(isolate: &v8::Isolate) -> Option<Rc<Host>> {
+        isolate.get_slot::<Rc<Host>>().cloned()
+    }
+
+    pub(super) fn function(&self, id: u32) -> Option<Rc<dyn HostCall>> {
+        self.functions.borrow().live.get(&id).cloned()
+    }
+
+    /// A slice begins: its log, and how much it may log.
+    pub(crate) fn begin(&self, logger: Option<&Arc<dyn Logger>>, lines: u32) {
+        self.lines_left.set(lines);
+        if logger.is_some() || self.logger.borrow().is_some() {
+            *self.logger.borrow_mut() = logger.cloned();
+        }
+    }
+
+    pub(super) fn logger(&self) -> Option<Arc<dyn Logger>> {
+        self.logger.borrow().clone()
+    }
+
+    /// Takes one line of the log's allowance. The number left before, zero for none.
+    pub(super) fn take_line(&self) -> u32 {
+        let left = self.lines_left.get();
+        self.lines_left.set(left.saturating_sub(1));
+        left
+    }
+
+    pub(super) fn set_panicked(&self, what: String) {
+        self.panicked.set(Some(what));
+    }
+
+    /// What host code panicked in since this was last asked.
+    pub(crate) fn take_panicked(&self) -> Option<String> {
+        self.panicked.take()
+    }
+
+    /// How many host functions live in the isolate.
+    pub(crate) fn live_functions(&self) -> usize {
+        self.functions.borrow().live.len()
+    }
+}
+
+impl FunctionOwner {
+    pub(crate) fn new(host: Rc<Host>) -> Self {
+        FunctionOwner { host, ids: RefCell::new(Vec::new()) }
+    }
+
+    /// Keeps a function and gives it the id by which its callback finds it.
+    pub(super) fn add(&self, function: Rc<dyn HostCall>) -> Result<u32, Error> {
+        let mut functions = self.host.functions.borrow_mut();
+        let id = functions.next;
+        functions.next = id.checked_add(1).ok_or_else(|| Error::bug("an isolate has defined four billion host functions"))?;
+        functions.live.insert(id, function);
+        self.ids.borrow_mut().push(id);
+        Ok(id)
+    }
+}
+
+impl Drop for FunctionOwner {
+    fn drop(&mut self) {
+        let mut gone = Vec::new();
+        {
+            let mut functions = self.host.functions.borrow_mut();
+            for id in self.ids.get_mut().drain(..) {
+                gone.extend(functions.live.remove(&id));
+            }
+        }
+        // Outside of the borrow: what a function owns may do anything when it is dropped, even panic.
+        for function in gone {
+            super::callback::quietly("the drop of a host function", || drop(function));
+        }
+    }
+}

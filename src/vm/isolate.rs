@@ -1,0 +1,188 @@
+//! One V8 isolate with its limits, on the thread that made it.
+//!
+//! Invariant: an isolate is made, used and dropped on one thread, one at a time, and that thread descends from V8's root thread.
+
+use std::cell::Cell;
+use std::ffi::c_void;
+use std::sync::Arc;
+
+use super::buffers::BufferMeter;
+use super::platform;
+use super::thread::stack_bounds;
+use crate::error::{Error, Result};
+use crate::units::Bytes;
+
+/// What an isolate is made with.
+pub(crate) struct IsolateOptions {
+    pub(crate) heap_initial: Bytes,
+    pub(crate) heap_limit: Bytes,
+    pub(crate) buffer_limit: Bytes,
+    /// The part of the thread's stack that JavaScript leaves to Rust code which it calls.
+    pub(crate) stack_reserve: Bytes,
+    pub(crate) wasm: bool,
+}
+
+/// Called inside V8 when the heap comes near its limit, or the buffers pass theirs. Must stop the slice, and nothing else.
+pub(crate) type OnLimit = Box<dyn Fn(Memory)>;
+
+/// Which memory ran out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Memory {
+    Heap,
+    Buffers,
+}
+
+/// An isolate, entered on its thread.
+pub(crate) struct Isolate {
+    /// Dropped before the guard, whose address V8 holds.
+    owned: v8::OwnedIsolate,
+    guard: Box<HeapGuard>,
+    buffers: Arc<BufferMeter>,
+}
+
+/// What V8's callbacks see. Lives on the isolate's thread, at one address for the isolate's life.
+struct HeapGuard {
+    limit: usize,
+    buffers: Arc<BufferMeter>,
+    buffer_limit: usize,
+    reached: Cell<bool>,
+    on_limit: Cell<Option<OnLimit>>,
+}
+
+impl HeapGuard {
+    fn report(&self, memory: Memory) {
+        if let Some(on_limit) = self.on_limit.take() {
+            on_limit(memory);
+            self.on_limit.set(Some(on_limit));
+        }
+    }
+}
+
+impl Isolate {
+    /// Makes an isolate on the calling thread.
+    pub(crate) fn new(options: &IsolateOptions) -> Result<Self> {
+        let platform = platform::running().ok_or_else(|| Error::bug("an isolate before V8 was started"))?;
+        let buffers = BufferMeter::new(options.buffer_limit);
+        let (stack_base, stack_size) = stack_bounds()
+            .map_err(|error| Error::config(format!("the bounds of the worker's stack cannot be read: {error}")))?;
+        let reserve = options.stack_reserve.as_usize();
+        if reserve >= stack_size {
+            return Err(Error::config(format!("the stack of {stack_size} bytes is smaller than its reserve of {reserve}")));
+        }
+        let params = v8::CreateParams::default()
+            .heap_limits(options.heap_initial.as_usize(), options.heap_limit.as_usize())
+            .array_buffer_allocator(buffers.allocator().make_shared())
+            .allow_atomics_wait(false)
+            .snapshot_blob(platform.startup().into());
+        // SAFETY: the address lies within the stack of the calling thread, on which the isolate stays.
+        let params = unsafe { params.set_stack_limit((stack_base + reserve) as *mut u32) };
+        let mut owned = v8::Isolate::new(params);
+        owned.set_microtasks_policy(v8::MicrotasksPolicy::Explicit);
+        if !options.wasm {
+            owned.set_allow_wasm_code_generation_callback(refuse_wasm);
+        }
+        owned.set_capture_stack_trace_for_uncaught_exceptions(true, super::exception::FRAMES);
+        owned.set_host_import_module_dynamically_callback(super::module::refuse_dynamic_import);
+        owned.set_host_initialize_import_meta_object_callback(super::module::import_meta);
+        let guard = Box::new(HeapGuard {
+            limit: options.heap_limit.as_usize(),
+            buffers: buffers.clone(),
+            buffer_limit: options.buffer_limit.as_usize(),
+            reached: Cell::new(false),
+            on_limit: Cell::new(None),
+        });
+        let mut isolate = Isolate { owned, guard, buffers };
+        isolate.add_heap_callbacks();
+        Ok(isolate)
+    }
+
+    fn add_heap_callbacks(&mut self) {
+        let data = std::ptr::from_ref::<HeapGuard>(&self.guard).cast_mut().cast::<c_void>();
+        self.owned.add_near_heap_limit_callback(near_heap_limit, data);
+        self.owned.add_gc_epilogue_callback(after_collection, data, v8::GCType::kGCTypeAll);
+    }
+
+    /// What happens when a slice runs into a memory limit.
+    pub(crate) fn set_on_limit(&mut self, on_limit: OnLimit) {
+        self.guard.on_limit.set(Some(on_limit));
+    }
+
+    /// Whether the heap limit was reached since the isolate was made. Such an isolate is to be replaced.
+    pub(crate) fn heap_limit_reached(&self) -> bool {
+        self.guard.reached.get()
+    }
+
+    pub(crate) fn buffers(&self) -> &BufferMeter {
+        &self.buffers
+    }
+
+    pub(crate) fn handle(&self) -> v8::IsolateHandle {
+        self.owned.thread_safe_handle()
+    }
+
+    pub(crate) fn v8(&mut self) -> &mut v8::OwnedIsolate {
+        &mut self.owned
+    }
+
+    /// Figures of the heap. Walks the heap's spaces: some microseconds.
+    pub(crate) fn heap(&mut self) -> HeapFigures {
+        let figures = self.owned.get_heap_statistics();
+        HeapFigures {
+            used: Bytes::new(figures.used_heap_size() as u64),
+            total: Bytes::new(figures.total_heap_size() as u64),
+            limit: Bytes::new(figures.heap_size_limit() as u64),
+            external: Bytes::new(figures.external_memory() as u64),
+            contexts: figures.number_of_native_contexts(),
+            detached: figures.number_of_detached_contexts(),
+        }
+    }
+
+    /// A full collection, now.
+    pub(crate) fn collect(&mut self) {
+        self.owned.low_memory_notification();
+    }
+}
+
+/// Figures of one isolate's heap.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct HeapFigures {
+    pub(crate) used: Bytes,
+    pub(crate) total: Bytes,
+    pub(crate) limit: Bytes,
+    pub(crate) external: Bytes,
+    pub(crate) contexts: usize,
+    pub(crate) detached: usize,
+}
+
+/// V8 is about to give up: it gets enough more that it does not, and the slice is stopped. Each further call in the same slice
+/// raises the limit again: native code may have to finish an allocation before it looks at the request to stop.
+unsafe extern "C" fn near_heap_limit(data: *mut c_void, current: usize, _initial: usize) -> usize {
+    // SAFETY: `data` is the guard that was registered together with this function; it outlives the isolate.
+    let guard = unsafe { &*data.cast::<HeapGuard>() };
+    guard.reached.set(true);
+    guard.report(Memory::Heap);
+    current.saturating_add((guard.limit / 2).max(64 << 20))
+}
+
+/// V8 counts the memory of buffers that its allocator does not see (resizable ones, WebAssembly): after each collection it is
+/// compared with the limit.
+unsafe extern "C" fn after_collection(
+    isolate: v8::UnsafeRawIsolatePtr,
+    _type: v8::GCType,
+    _flags: v8::GCCallbackFlags,
+    data: *mut c_void,
+) {
+    // SAFETY: `data` is the guard that was registered together with this function; it outlives the isolate.
+    let guard = unsafe { &*data.cast::<HeapGuard>() };
+    // SAFETY: V8 calls this on the isolate's thread with the isolate that collects; the wrapper does not own it.
+    let mut isolate = unsafe { v8::Isolate::from_raw_isolate_ptr(isolate) };
+    let external = isolate.get_heap_statistics().external_memory();
+    // What the allocator granted is within the limit already.
+    if external.saturating_sub(guard.buffers.used().as_usize()) > guard.buffer_limit {
+        guard.report(Memory::Buffers);
+    }
+}
+
+unsafe extern "C" fn refuse_wasm(_context: v8::Local<v8::Context>, _source: v8::Local<v8::String>) -> bool {
+    false
+}
