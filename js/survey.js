@@ -5,7 +5,7 @@
 // create what is behind it), and returns { roots, walk, graph, extended }.
 (function survey(lazy) {
   'use strict';
-  const { getOwnPropertyDescriptor, getPrototypeOf } = Object;
+  const { getOwnPropertyDescriptor, getOwnPropertyNames, getOwnPropertySymbols, getPrototypeOf } = Object;
   const { ownKeys } = Reflect;
 
   const isObject = (value) => (typeof value === 'object' && value !== null) || typeof value === 'function';
@@ -60,44 +60,34 @@
   const label = (kind, key) => (kind === 'prototype' ? kind : `${kind} ${String(key)}`);
 
   // Every object that can be reached from `starts`, once each, except what `seen` holds already. This runs whenever a
-  // sealed context is made, and always cold: plain loops, and no call that can be spared.
+  // sealed context is made, and always cold: plain loops, and not Reflect.ownKeys,
+  // which V8 is slow at.
   function walk(starts, seen) {
     const queue = [];
-    for (let at = 0; at < starts.length; at++) {
-      if (seen.has(starts[at])) continue;
-      seen.add(starts[at]);
-      queue.push(starts[at]);
-    }
+    const add = (object) => {
+      if (seen.has(object)) return;
+      seen.add(object);
+      queue.push(object);
+    };
+    const visit = ({ value, get, set }) => {
+      if (value !== undefined) {
+        if (isObject(value)) add(value);
+        return;
+      }
+      if (get !== undefined) add(get);
+      if (set !== undefined) add(set);
+    };
+    for (let at = 0; at < starts.length; at++) add(starts[at]);
     for (let next = 0; next < queue.length; next++) {
       const object = queue[next];
       const prototype = getPrototypeOf(object);
-      if (prototype !== null && !seen.has(prototype)) {
-        seen.add(prototype);
-        queue.push(prototype);
+      if (prototype !== null) add(prototype);
+      const names = getOwnPropertyNames(object);
+      for (let at = 0; at < names.length; at++) {
+        if (!isLazy(names[at])) visit(getOwnPropertyDescriptor(object, names[at]));
       }
-      const keys = ownKeys(object);
-      for (let at = 0; at < keys.length; at++) {
-        const key = keys[at];
-        if (isLazy(key)) continue;
-        const descriptor = getOwnPropertyDescriptor(object, key);
-        const value = descriptor.value;
-        if (value !== undefined) {
-          if ((typeof value === 'function' || (typeof value === 'object' && value !== null)) && !seen.has(value)) {
-            seen.add(value);
-            queue.push(value);
-          }
-          continue;
-        }
-        const { get, set } = descriptor;
-        if (get !== undefined && !seen.has(get)) {
-          seen.add(get);
-          queue.push(get);
-        }
-        if (set !== undefined && !seen.has(set)) {
-          seen.add(set);
-          queue.push(set);
-        }
-      }
+      const symbols = getOwnPropertySymbols(object);
+      for (let at = 0; at < symbols.length; at++) visit(getOwnPropertyDescriptor(object, symbols[at]));
     }
     return queue;
   }

@@ -38,4 +38,5 @@ pub(crate) use interrupt::IsolateInterrupt;
 pub(crate) use isolate::{HeapFigures, Isolate, IsolateOptions, Memory};
 pub(crate) use platform::{Flags, Platform, start};
 pub use scope::Scope;
+pub(crate) use scope::{SharedValue, Terms};
 pub(crate) use thread::CpuClock;

@@ -17,7 +17,7 @@ mod thread;
 
 pub(crate) use alarm::Alarm;
 pub(crate) use slice::{Epoch, SliceState, Stop};
-pub(crate) use slot::{Limits, Lost, Slot};
+pub(crate) use slot::{CpuLimit, Limits, Lost, Slot};
 pub(crate) use thread::{Watchdog, Watched};
 
 use std::time::Duration;

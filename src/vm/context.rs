@@ -13,11 +13,11 @@ use rustc_hash::FxHashMap;
 use super::code::{self, CodeCache};
 use super::exception::catch;
 use super::host::{FunctionOwner, Host};
-use super::scope::Scope;
-use super::{console, module, realm};
+use super::scope::{Scope, SharedValue, Terms};
+use super::{console, convert, module, realm};
 use crate::error::{Error, ErrorKind, Finding, Result};
-use crate::script::{Isolation, Kind, Script};
-use crate::wire::{Limits, Policy};
+use crate::script::{Kind, Script};
+use crate::wire::Encoded;
 
 /// A context, its script's functions, and the host's functions in it.
 pub(crate) struct ScriptContext {
@@ -64,17 +64,18 @@ impl ScriptContext {
         host: &Host,
         cache: &CodeCache,
         script: &Script,
+        sealed: bool,
         initialize: impl FnOnce(&mut Scope<'_, '_, '_>) -> Result<()>,
     ) -> Result<Self> {
-        self.with(isolate, Policy::default(), Limits::default(), initialize)?;
+        self.with(isolate, Terms::default(), initialize)?;
         self.run_microtasks(isolate);
         let top_level = {
             v8::scope!(let scope, isolate);
             let context = v8::Local::new(scope, &self.context);
             let scope = &mut v8::ContextScope::new(scope, context);
             match script.kind() {
-                Kind::Classic => load_classic(scope, cache, script)?,
-                Kind::Modules { entry } => load_modules(scope, host, cache, script, entry)?,
+                Kind::Classic => load_classic(scope, cache, script, sealed)?,
+                Kind::Modules { entry } => load_modules(scope, host, cache, script, entry, sealed)?,
             }
         };
         self.top_level = top_level;
@@ -86,14 +87,23 @@ impl ScriptContext {
     pub(crate) fn with<T>(
         &self,
         isolate: &mut v8::OwnedIsolate,
-        policy: Policy,
-        limits: Limits,
+        terms: Terms<'_>,
         body: impl FnOnce(&mut Scope<'_, '_, '_>) -> T,
     ) -> T {
         v8::scope!(let scope, isolate);
         let context = v8::Local::new(scope, &self.context);
         let scope = &mut v8::ContextScope::new(scope, context);
-        body(&mut Scope::new(scope, self, policy, limits))
+        body(&mut Scope::new(scope, self, terms))
+    }
+
+    /// Makes a value of the host a frozen object of this context.
+    pub(crate) fn freeze(&self, isolate: &mut v8::OwnedIsolate, encoded: &Encoded) -> Result<SharedValue> {
+        v8::scope!(let scope, isolate);
+        let context = v8::Local::new(scope, &self.context);
+        let scope = &mut v8::ContextScope::new(scope, context);
+        let value = convert::decode(scope, encoded)?;
+        realm::harden_value(scope, value).map_err(|refused| Error::convert("$", refused.to_string()))?;
+        Ok(SharedValue(v8::Global::new(scope, value)))
     }
 
     /// Runs what the script has queued. Part of the slice: it may loop.
@@ -169,12 +179,12 @@ fn no_such_function(name: &str, exists: bool, names: &[String]) -> Error {
     ErrorKind::NoSuchFunction { function: name.to_owned(), help }.into()
 }
 
-fn load_classic(scope: &mut v8::PinScope<'_, '_>, cache: &CodeCache, script: &Script) -> Result<TopLevel> {
+fn load_classic(scope: &mut v8::PinScope<'_, '_>, cache: &CodeCache, script: &Script, sealed: bool) -> Result<TopLevel> {
     let source = script.entry();
     let compiled = code::classic(scope, cache, source)?;
     catch(scope, |scope| compiled.run(scope))?;
     let names: Vec<Box<str>> = source.outline.bindings.iter().map(|binding| binding.name.as_str().into()).collect();
-    if script.isolation() != Isolation::Sealed {
+    if !sealed {
         return Ok(TopLevel::Global(names));
     }
     // Bindings of `const`, `let` and `class` are no properties of the global object; a script can read them by name. The names are
@@ -191,9 +201,10 @@ fn load_modules(
     cache: &CodeCache,
     script: &Script,
     entry: usize,
+    sealed: bool,
 ) -> Result<TopLevel> {
     let loaded = module::load(scope, host, cache, script, entry)?;
-    if script.isolation() == Isolation::Sealed {
+    if sealed {
         seal(scope, script, &loaded.bindings)?;
     }
     Ok(TopLevel::Object(v8::Global::new(scope, loaded.namespace)))

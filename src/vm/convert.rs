@@ -43,7 +43,7 @@ pub(crate) fn decode<'s>(scope: &mut v8::PinScope<'s, '_>, encoded: &Encoded) ->
 pub(crate) fn arguments<'s>(
     scope: &mut v8::PinScope<'s, '_>,
     encoded: &Encoded,
-    into: &mut Vec<v8::Local<'s, v8::Value>>,
+    into: &mut smallvec::SmallVec<[v8::Local<'s, v8::Value>; 8]>,
 ) -> Result<()> {
     if let Some(scalars) = wire::scalars(&encoded.bytes) {
         for value in scalars {

@@ -14,6 +14,9 @@
 //!   literal or `Object.defineProperty` does it.
 //! - What freezing cannot reach: private fields (`#count`), variables of closures, the bound arguments of functions.
 //!   Whoever loads a script looks at its text for these.
+//! - Two things are slower, as V8 keeps a shortcut for an unchanged prototype only: `new Map(pairs)` takes 1.4 times as long, an
+//!   array in a string concatenation 2.5 times. A regular expression that [`seal`] froze takes V8's general path in `replace`,
+//!   `match` and `split`; a literal inside the function does not.
 //!
 //! Invariant: a context that left [`sealed`] has no intrinsic that can be changed. It does not know scripts, limits or caches.
 
@@ -47,7 +50,10 @@ pub struct Refused {
 
 impl Refused {
     fn interrupted() -> Self {
-        Refused { path: "globalThis".into(), what: "the root of a walk that was interrupted or ran out of memory".into() }
+        Refused {
+            path: "globalThis".into(),
+            what: "the root of a walk that was interrupted or ran out of memory".into(),
+        }
     }
 
     fn foreign() -> Self {
@@ -94,10 +100,7 @@ pub fn sealed<'s>(
 /// # Errors
 /// [`Refused`] names the first object that freezing cannot close. What was met before it is frozen by then, and the global
 /// object is not: such a context is of no further use.
-pub fn seal(
-    scope: &mut v8::PinScope<'_, '_>,
-    bindings: &[(String, v8::Local<'_, v8::Value>)],
-) -> Result<(), Refused> {
+pub fn seal(scope: &mut v8::PinScope<'_, '_>, bindings: &[(String, v8::Local<'_, v8::Value>)]) -> Result<(), Refused> {
     let mut names = Vec::with_capacity(bindings.len());
     let mut values = Vec::with_capacity(bindings.len());
     for (name, value) in bindings {

@@ -19,18 +19,29 @@ use crate::wire::{Limits, Policy};
 pub struct Scope<'a, 's, 'i> {
     inner: &'a mut v8::PinScope<'s, 'i>,
     context: &'a ScriptContext,
-    policy: Policy,
-    limits: Limits,
+    terms: Terms<'a>,
 }
+
+/// Under what conditions a step runs.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Terms<'a> {
+    pub(crate) policy: Policy,
+    pub(crate) limits: Limits,
+    /// The shared values that were made ready for the step.
+    pub(crate) shared: &'a [SharedValue],
+}
+
+/// A frozen object of the isolate that all its contexts may use.
+#[derive(Clone)]
+pub(crate) struct SharedValue(pub(super) v8::Global<v8::Value>);
 
 impl<'a, 's, 'i> Scope<'a, 's, 'i> {
     pub(super) fn new(
         inner: &'a mut v8::PinScope<'s, 'i>,
         context: &'a ScriptContext,
-        policy: Policy,
-        limits: Limits,
+        terms: Terms<'a>,
     ) -> Self {
-        Scope { inner, context, policy, limits }
+        Scope { inner, context, terms }
     }
 
     /// V8's own scope, for whatever the methods here do not do. The current context is the script's.
@@ -66,7 +77,7 @@ impl<'a, 's, 'i> Scope<'a, 's, 'i> {
     /// # Errors
     /// `Convert` with the path; `ResultTooLarge`.
     pub fn to_js<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<v8::Local<'s, v8::Value>> {
-        convert::to_js(self.inner, value, self.policy, self.limits)
+        convert::to_js(self.inner, value, self.terms.policy, self.terms.limits)
     }
 
     /// A value of JavaScript as one of Rust, under the task's conversion policy. Runs getters and `toJSON` of the script.
@@ -74,7 +85,12 @@ impl<'a, 's, 'i> Scope<'a, 's, 'i> {
     /// # Errors
     /// `Convert` with the path; `ResultTooLarge`; what a getter threw.
     pub fn from_js<T: DeserializeOwned>(&mut self, value: v8::Local<'s, v8::Value>) -> Result<T> {
-        convert::from_js(self.inner, value, self.policy, self.limits)
+        convert::from_js(self.inner, value, self.terms.policy, self.terms.limits)
+    }
+
+    /// The shared value that the composition was given as number `index`, from 0.
+    pub fn shared(&mut self, index: usize) -> Option<v8::Local<'s, v8::Value>> {
+        self.terms.shared.get(index).map(|value| v8::Local::new(self.inner, &value.0))
     }
 
     /// Defines a global constant. In a sealed context only `initialize` can.

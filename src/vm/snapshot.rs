@@ -82,7 +82,11 @@ fn fill(creator: &mut v8::OwnedIsolate, outside: &str) -> Result<(), Failed> {
     let sealed = v8::Context::new(scope, Default::default());
     prepare(&mut v8::ContextScope::new(scope, sealed), sealed, Some(outside))?;
     let index = scope.add_context(sealed);
-    if index == SEALED { Ok(()) } else { Err(Failed::new("adding the sealed context", format!("its index is {index}"))) }
+    if index == SEALED {
+        Ok(())
+    } else {
+        Err(Failed::new("adding the sealed context", format!("its index is {index}")))
+    }
 }
 
 /// Runs the prelude in `context` and attaches what it returns.
@@ -94,8 +98,11 @@ fn prepare<'s>(
     const STEP: &str = "running the prelude";
     let before = watched(scope)?;
     v8::tc_scope!(let scope, scope);
-    let source =
-        format!("{PRELUDE}({}, {:?}, {LAZY:?}, {SURVEY}, {HARDEN}, {SEAL})", sealed.is_some(), sealed.unwrap_or_default());
+    let source = format!(
+        "{PRELUDE}({}, {:?}, {LAZY:?}, {SURVEY}, {HARDEN}, {SEAL})",
+        sealed.is_some(),
+        sealed.unwrap_or_default()
+    );
     let Some(parts) = evaluate(scope, &source).and_then(|parts| v8::Local::<v8::Array>::try_from(parts).ok()) else {
         return Err(Failed::new(STEP, thrown(scope)));
     };
@@ -121,9 +128,7 @@ fn prepare<'s>(
 }
 
 /// The objects of which V8 remembers the shape, with the shapes that they have now.
-fn watched<'s>(
-    scope: &mut v8::PinScope<'s, '_>,
-) -> Result<Vec<(v8::Local<'s, v8::Object>, shape::Shape)>, Failed> {
+fn watched<'s>(scope: &mut v8::PinScope<'s, '_>) -> Result<Vec<(v8::Local<'s, v8::Object>, shape::Shape)>, Failed> {
     let objects = evaluate(scope, WATCHED).and_then(|it| v8::Local::<v8::Array>::try_from(it).ok());
     let objects = objects.ok_or_else(|| Failed::new("finding the prototypes that V8 watches", "the script failed"))?;
     let mut found = vec![];

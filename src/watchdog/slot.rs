@@ -37,7 +37,7 @@ pub(crate) struct Slot {
     deadline: AtomicU64,
     cpu_earliest: AtomicU64,
     cpu_reading: AtomicU64,
-    interrupt: Box<dyn Interrupt>,
+    interrupt: Arc<dyn Interrupt>,
     grace: Duration,
     lost: AtomicBool,
     on_lost: Lost,
@@ -45,7 +45,7 @@ pub(crate) struct Slot {
 }
 
 impl Slot {
-    pub(crate) fn new(interrupt: Box<dyn Interrupt>, grace: Duration, on_lost: Lost, watchdog: Arc<Watchdog>) -> Arc<Self> {
+    pub(crate) fn new(interrupt: Arc<dyn Interrupt>, grace: Duration, on_lost: Lost, watchdog: Arc<Watchdog>) -> Arc<Self> {
         let never = || AtomicU64::new(Moment::NEVER.to_nanos());
         let slot = Arc::new(Slot {
             state: SliceState::new(),

@@ -1,6 +1,8 @@
 //! Arrays and objects while their parts are written.
 //!
 //! Invariant: V8 refuses an object that has a key twice, so none is closed before earlier entries of equal keys are gone.
+//! Of a struct only the first field is compared with the others: that is where serde puts the tag of an enum, which the
+//! content may repeat, and the compiler sees to the rest.
 
 use super::duplicate;
 use super::error::Fail;

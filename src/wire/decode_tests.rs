@@ -325,7 +325,9 @@ fn cycles_and_explosions_are_errors() {
         let first = 39 - level + 1;
         body = [b"A\x02".as_slice(), &body, &[b'^', first], b"$\0\x02"].concat();
     }
-    assert!(matches!(err::<Value>(body), Reason::TooLarge { .. }));
+    let limits = Limits { bytes: 1 << 16, ..Limits::default() };
+    let error = decode::<Value>(&stream(body), STRICT, limits).unwrap_err();
+    assert_eq!(error.reason, Reason::TooLarge { limit: 1 << 16 });
 }
 
 #[test]

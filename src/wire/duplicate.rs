@@ -12,28 +12,39 @@ const PAIRS: usize = 12;
 /// Keeps the last entry of each key among those from `base` on. The object must still be open, and at its end.
 pub(super) fn remove(writer: &mut Writer, base: usize) {
     let obsolete = obsolete(&writer.out, &writer.entries[base..]);
-    for index in obsolete {
-        let start = writer.entries[base + index];
-        let end = writer.entries.get(base + index + 1).copied().unwrap_or(writer.out.len());
-        writer.out.drain(start..end);
-        writer.entries.remove(base + index);
-        for later in &mut writer.entries[base + index..] {
-            *later -= end - start;
-        }
+    if !obsolete.contains(&true) {
+        return;
     }
+    let mut kept = base;
+    let mut end = writer.entries[base];
+    for (index, obsolete) in (base..).zip(obsolete) {
+        if obsolete {
+            continue;
+        }
+        let entry = writer.entries[index]..writer.entries.get(index + 1).copied().unwrap_or(writer.out.len());
+        let length = entry.len();
+        writer.out.copy_within(entry, end);
+        writer.entries[kept] = end;
+        kept += 1;
+        end += length;
+    }
+    writer.entries.truncate(kept);
+    writer.out.truncate(end);
 }
 
-/// Indices of the entries whose key comes again, the last first.
-fn obsolete(out: &[u8], entries: &[usize]) -> Vec<usize> {
+/// For each entry, whether its key comes again.
+fn obsolete(out: &[u8], entries: &[usize]) -> Vec<bool> {
     if entries.len() <= PAIRS {
-        let again = |&index: &usize| {
+        let again = |index: usize| {
             let key = key(out, entries[index]);
             entries[index + 1..].iter().any(|&later| self::key(out, later) == key)
         };
-        return (0..entries.len()).rev().filter(again).collect();
+        return (0..entries.len()).map(again).collect();
     }
     let mut seen = HashSet::with_capacity(entries.len());
-    (0..entries.len()).rev().filter(|&index| !seen.insert(key(out, entries[index]))).collect()
+    let mut obsolete: Vec<bool> = entries.iter().rev().map(|&entry| !seen.insert(key(out, entry))).collect();
+    obsolete.reverse();
+    obsolete
 }
 
 /// An encoded key, tag and length included: equal texts have equal encodings.

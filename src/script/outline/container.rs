@@ -5,7 +5,10 @@
 //! private static fields, which it cannot see.
 
 use oxc_ast::AstKind;
-use oxc_ast::ast::{Argument, ArrayExpressionElement, AssignmentTarget, BindingPattern, ChainElement, Expression, ObjectPropertyKind, RegExpFlags};
+use oxc_ast::ast::{
+    Argument, ArrayExpressionElement, AssignmentTarget, BindingPattern, ChainElement, Expression, ObjectPropertyKind,
+    RegExpFlags,
+};
 use oxc_span::GetSpan;
 
 use super::StateFinding;
@@ -23,9 +26,30 @@ pub(super) enum Container {
 }
 
 const CLASSES: &[&str] = &[
-    "Map", "Set", "WeakMap", "WeakSet", "WeakRef", "FinalizationRegistry", "Date", "ArrayBuffer", "SharedArrayBuffer", "DataView", "Int8Array",
-    "Uint8Array", "Uint8ClampedArray", "Int16Array", "Uint16Array", "Int32Array", "Uint32Array", "BigInt64Array", "BigUint64Array",
-    "Float16Array", "Float32Array", "Float64Array", "DisposableStack", "AsyncDisposableStack",
+    "Map",
+    "Set",
+    "WeakMap",
+    "WeakSet",
+    "WeakRef",
+    "FinalizationRegistry",
+    "Date",
+    "ArrayBuffer",
+    "SharedArrayBuffer",
+    "DataView",
+    "Int8Array",
+    "Uint8Array",
+    "Uint8ClampedArray",
+    "Int16Array",
+    "Uint16Array",
+    "Int32Array",
+    "Uint32Array",
+    "BigInt64Array",
+    "BigUint64Array",
+    "Float16Array",
+    "Float32Array",
+    "Float64Array",
+    "DisposableStack",
+    "AsyncDisposableStack",
 ];
 
 impl Container {
@@ -38,7 +62,19 @@ impl Container {
                     || method.starts_with("getOrInsert")
                     || matches!(
                         method,
-                        "add" | "delete" | "clear" | "fill" | "copyWithin" | "sort" | "reverse" | "resize" | "transfer" | "use" | "defer" | "adopt" | "register"
+                        "add"
+                            | "delete"
+                            | "clear"
+                            | "fill"
+                            | "copyWithin"
+                            | "sort"
+                            | "reverse"
+                            | "resize"
+                            | "transfer"
+                            | "use"
+                            | "defer"
+                            | "adopt"
+                            | "register"
                     )
             }
         }
@@ -47,10 +83,17 @@ impl Container {
     fn advice(self) -> String {
         match self {
             Self::Object("Date") => "a `Date`, which cannot be frozen; keep the number of milliseconds".to_owned(),
-            Self::Object(class @ ("Map" | "WeakMap")) => format!("a `{class}`, which cannot be frozen; use a plain object"),
-            Self::Object(class @ ("Set" | "WeakSet")) => format!("a `{class}`, which cannot be frozen; use a plain object or an array"),
+            Self::Object(class @ ("Map" | "WeakMap")) => {
+                format!("a `{class}`, which cannot be frozen; use a plain object")
+            }
+            Self::Object(class @ ("Set" | "WeakSet")) => {
+                format!("a `{class}`, which cannot be frozen; use a plain object or an array")
+            }
             Self::Object(class) => format!("a `{class}`, which cannot be frozen; use a plain array"),
-            Self::RegExp => "a regular expression with the flag `g` or `y`, which remembers where it stopped; drop the flag".to_owned(),
+            Self::RegExp => {
+                "a regular expression with the flag `g` or `y`, which remembers where it stopped; drop the flag"
+                    .to_owned()
+            }
         }
     }
 }
@@ -72,7 +115,8 @@ pub(super) fn find<'a>(facts: &Facts<'_, 'a>, load: &Load<'_, '_, 'a>) -> Vec<St
             }
             AstKind::AssignmentExpression(assignment) => {
                 let AssignmentTarget::AssignmentTargetIdentifier(name) = &assignment.left else { continue };
-                let symbol = name.reference_id.get().and_then(|reference| facts.scoping().get_reference(reference).symbol_id());
+                let symbol =
+                    name.reference_id.get().and_then(|reference| facts.scoping().get_reference(reference).symbol_id());
                 if symbol.is_some_and(|symbol| facts.is_top_level(symbol)) {
                     inspect(facts, name.name.as_str(), &assignment.right, &mut found);
                 }
@@ -121,11 +165,15 @@ fn inspect<'a>(facts: &Facts<'_, 'a>, binding: &str, value: &Expression<'a>, fou
             continue;
         }
         match value {
-            Expression::ArrayExpression(array) => waiting.extend(array.elements.iter().filter_map(ArrayExpressionElement::as_expression)),
-            Expression::ObjectExpression(object) => waiting.extend(object.properties.iter().filter_map(|property| match property {
-                ObjectPropertyKind::ObjectProperty(property) => Some(&property.value),
-                ObjectPropertyKind::SpreadProperty(_) => None,
-            })),
+            Expression::ArrayExpression(array) => {
+                waiting.extend(array.elements.iter().filter_map(ArrayExpressionElement::as_expression))
+            }
+            Expression::ObjectExpression(object) => {
+                waiting.extend(object.properties.iter().filter_map(|property| match property {
+                    ObjectPropertyKind::ObjectProperty(property) => Some(&property.value),
+                    ObjectPropertyKind::SpreadProperty(_) => None,
+                }))
+            }
             Expression::ConditionalExpression(either) => waiting.extend([&either.consequent, &either.alternate]),
             Expression::LogicalExpression(either) => waiting.extend([&either.left, &either.right]),
             Expression::SequenceExpression(sequence) => waiting.extend(sequence.expressions.last()),
@@ -142,18 +190,26 @@ fn inspect<'a>(facts: &Facts<'_, 'a>, binding: &str, value: &Expression<'a>, fou
 /// The container that an expression makes.
 pub(super) fn container_of<'a>(facts: &Facts<'_, 'a>, value: &Expression<'a>) -> Option<Container> {
     match value {
-        Expression::RegExpLiteral(regex) => regex.regex.flags.intersects(RegExpFlags::G | RegExpFlags::Y).then_some(Container::RegExp),
+        Expression::RegExpLiteral(regex) => {
+            regex.regex.flags.intersects(RegExpFlags::G | RegExpFlags::Y).then_some(Container::RegExp)
+        }
         Expression::NewExpression(new) => made_by(facts, &new.callee, &new.arguments, true),
         Expression::CallExpression(call) => made_by(facts, &call.callee, &call.arguments, false),
         _ => None,
     }
 }
 
-fn made_by<'a>(facts: &Facts<'_, 'a>, callee: &Expression<'a>, arguments: &[Argument<'a>], is_new: bool) -> Option<Container> {
+fn made_by<'a>(
+    facts: &Facts<'_, 'a>,
+    callee: &Expression<'a>,
+    arguments: &[Argument<'a>],
+    is_new: bool,
+) -> Option<Container> {
     if let Expression::StaticMemberExpression(member) = callee {
         // `Uint8Array.from`, `Map.groupBy` and the like.
         let class = facts.global_name(&member.object)?;
-        let makes = !is_new && matches!(member.property.name.as_str(), "from" | "of" | "groupBy" | "fromBase64" | "fromHex");
+        let makes =
+            !is_new && matches!(member.property.name.as_str(), "from" | "of" | "groupBy" | "fromBase64" | "fromHex");
         return class_named(class).filter(|_| makes).map(Container::Object);
     }
     match facts.global_name(callee)? {

@@ -34,7 +34,7 @@ impl<'s, 'a> Facts<'s, 'a> {
             let inherited = if id == PROGRAM { PROGRAM } else { units[parent.index()] };
             units.push(match node.kind() {
                 AstKind::Function(_) | AstKind::ArrowFunctionExpression(_) => id,
-                kind if starts_field_value(nodes.kind(parent), kind.span()) => parent,
+                kind if is_field_value(nodes.kind(parent), kind) => parent,
                 _ => inherited,
             });
             let inherited = if id == PROGRAM { PROGRAM } else { classes[parent.index()] };
@@ -128,7 +128,9 @@ impl<'s, 'a> Facts<'s, 'a> {
             return name.as_str();
         }
         match self.nodes().parent_kind(class) {
-            AstKind::VariableDeclarator(declarator) => declarator.id.get_identifier_name().map_or("class", |name| name.as_str()),
+            AstKind::VariableDeclarator(declarator) => {
+                declarator.id.get_identifier_name().map_or("class", |name| name.as_str())
+            }
             _ => "class",
         }
     }
@@ -140,9 +142,15 @@ impl<'s, 'a> Facts<'s, 'a> {
             .body
             .iter()
             .filter_map(|element| match element {
-                ClassElement::MethodDefinition(method) if method.kind == MethodDefinitionKind::Constructor => Some(method.value.node_id.get()),
-                ClassElement::PropertyDefinition(field) if !field.r#static && field.value.is_some() => Some(field.node_id.get()),
-                ClassElement::AccessorProperty(field) if !field.r#static && field.value.is_some() => Some(field.node_id.get()),
+                ClassElement::MethodDefinition(method) if method.kind == MethodDefinitionKind::Constructor => {
+                    Some(method.value.node_id.get())
+                }
+                ClassElement::PropertyDefinition(field) if !field.r#static && field.value.is_some() => {
+                    Some(field.node_id.get())
+                }
+                ClassElement::AccessorProperty(field) if !field.r#static && field.value.is_some() => {
+                    Some(field.node_id.get())
+                }
                 _ => None,
             })
             .collect()
@@ -158,7 +166,9 @@ impl<'s, 'a> Facts<'s, 'a> {
             AstKind::UnaryExpression(unary) => member && unary.operator == oxc_syntax::operator::UnaryOperator::Delete,
             AstKind::ForInStatement(each) => each.left.span() == at,
             AstKind::ForOfStatement(each) => each.left.span() == at,
-            AstKind::ArrayAssignmentTarget(_) | AstKind::AssignmentTargetRest(_) | AstKind::AssignmentTargetPropertyIdentifier(_) => true,
+            AstKind::ArrayAssignmentTarget(_)
+            | AstKind::AssignmentTargetRest(_)
+            | AstKind::AssignmentTargetPropertyIdentifier(_) => true,
             AstKind::AssignmentTargetWithDefault(target) => target.binding.span() == at,
             AstKind::AssignmentTargetPropertyProperty(property) => property.binding.span() == at,
             _ => false,
@@ -168,10 +178,13 @@ impl<'s, 'a> Facts<'s, 'a> {
     /// The method's name, when a node is the object of a method call.
     pub(super) fn method_called_on(&self, id: NodeId) -> Option<&'a str> {
         let member = self.parent(id);
-        let (AstKind::StaticMemberExpression(access), AstKind::CallExpression(call)) = (self.kind(member), self.nodes().parent_kind(member)) else {
+        let (AstKind::StaticMemberExpression(access), AstKind::CallExpression(call)) =
+            (self.kind(member), self.nodes().parent_kind(member))
+        else {
             return None;
         };
-        (access.object.span() == self.kind(id).span() && call.callee.span() == access.span).then(|| access.property.name.as_str())
+        (access.object.span() == self.kind(id).span() && call.callee.span() == access.span)
+            .then(|| access.property.name.as_str())
     }
 
     /// The outermost member expression that reaches into a node, and whether there is one.
@@ -193,14 +206,14 @@ impl<'s, 'a> Facts<'s, 'a> {
     }
 }
 
-/// Whether a node at `span` is the value of the instance field `parent`.
-fn starts_field_value(parent: AstKind<'_>, span: Span) -> bool {
+/// Whether a node is the value of the instance field `parent`.
+fn is_field_value(parent: AstKind<'_>, node: AstKind<'_>) -> bool {
     let (is_static, value) = match parent {
         AstKind::PropertyDefinition(field) => (field.r#static, &field.value),
         AstKind::AccessorProperty(field) => (field.r#static, &field.value),
         _ => return false,
     };
-    !is_static && value.as_ref().is_some_and(|value| value.span() == span)
+    !is_static && value.as_ref().is_some_and(|value| value.span() == node.span())
 }
 
 /// The name of the method that a call goes to.

@@ -6,19 +6,18 @@
 //!
 //! It knows nothing of what is in the function. Where a value might be kept, it is taken to be.
 
-use std::collections::HashSet;
-
 use oxc_ast::AstKind;
 use oxc_ast::ast::{AssignmentTarget, BindingPattern, Expression};
 use oxc_semantic::{NodeId, SymbolId};
 use oxc_span::GetSpan;
+use rustc_hash::FxHashSet;
 
 use super::facts::{Facts, PROGRAM};
 use super::load::is_argument_called_at_once;
 
 pub(super) struct Flow<'f, 's, 'a> {
     facts: &'f Facts<'s, 'a>,
-    later: HashSet<NodeId>,
+    later: FxHashSet<NodeId>,
 }
 
 /// What one step of following a value finds.
@@ -35,8 +34,13 @@ enum Step {
 
 impl<'f, 's, 'a> Flow<'f, 's, 'a> {
     pub(super) fn new(facts: &'f Facts<'s, 'a>) -> Self {
-        let mut flow = Self { facts, later: HashSet::new() };
-        let mut open: Vec<NodeId> = facts.nodes().iter_enumerated().map(|(id, _)| id).filter(|&id| id != PROGRAM && facts.unit(id) == id).collect();
+        let mut flow = Self { facts, later: FxHashSet::default() };
+        let mut open: Vec<NodeId> = facts
+            .nodes()
+            .iter_enumerated()
+            .map(|(id, _)| id)
+            .filter(|&id| id != PROGRAM && facts.unit(id) == id)
+            .collect();
         // A function can be later because of one that comes after it in the text.
         loop {
             let before = open.len();
@@ -63,7 +67,9 @@ impl<'f, 's, 'a> Flow<'f, 's, 'a> {
     pub(super) fn later_within(&self, unit: NodeId, outer: NodeId) -> bool {
         let mut at = unit;
         while at != outer && at != PROGRAM {
-            if self.later.contains(&at) || !matches!(self.facts.kind(at), AstKind::Function(_) | AstKind::ArrowFunctionExpression(_)) {
+            if self.later.contains(&at)
+                || !matches!(self.facts.kind(at), AstKind::Function(_) | AstKind::ArrowFunctionExpression(_))
+            {
                 return true;
             }
             at = self.facts.unit_around(at);
@@ -75,9 +81,11 @@ impl<'f, 's, 'a> Flow<'f, 's, 'a> {
         let facts = self.facts;
         let (symbol, expression, generator) = match facts.kind(unit) {
             AstKind::ArrowFunctionExpression(_) => (None, true, false),
-            AstKind::Function(function) => {
-                (function.id.as_ref().and_then(|name| name.symbol_id.get()), !function.is_function_declaration(), function.generator)
-            }
+            AstKind::Function(function) => (
+                function.id.as_ref().and_then(|name| name.symbol_id.get()),
+                !function.is_function_declaration(),
+                function.generator,
+            ),
             _ => return true,
         };
         if matches!(facts.nodes().parent_kind(unit), AstKind::ExportDefaultDeclaration(_)) {
@@ -97,7 +105,7 @@ impl<'f, 's, 'a> Flow<'f, 's, 'a> {
     fn is_kept(&self, node: Option<NodeId>, symbol: Option<SymbolId>, generator: bool) -> bool {
         let mut values: Vec<NodeId> = node.into_iter().collect();
         let mut names: Vec<SymbolId> = symbol.into_iter().collect();
-        let mut seen: HashSet<SymbolId> = names.iter().copied().collect();
+        let mut seen: FxHashSet<SymbolId> = names.iter().copied().collect();
         loop {
             if let Some(value) = values.pop() {
                 match self.step(value, generator) {
@@ -134,12 +142,20 @@ impl<'f, 's, 'a> Flow<'f, 's, 'a> {
         let parent = facts.parent(value);
         let ends_if = |ends: bool| if ends { Step::Ends } else { Step::Becomes(parent) };
         match facts.kind(parent) {
-            AstKind::ChainExpression(_) | AstKind::AwaitExpression(_) | AstKind::LogicalExpression(_) => Step::Becomes(parent),
+            AstKind::ChainExpression(_) | AstKind::AwaitExpression(_) | AstKind::LogicalExpression(_) => {
+                Step::Becomes(parent)
+            }
             AstKind::ConditionalExpression(either) => ends_if(either.test.span() == span),
-            AstKind::SequenceExpression(sequence) => ends_if(sequence.expressions.last().is_none_or(|last| last.span() != span)),
+            AstKind::SequenceExpression(sequence) => {
+                ends_if(sequence.expressions.last().is_none_or(|last| last.span() != span))
+            }
             AstKind::AssignmentExpression(assignment) if assignment.right.span() == span => match &assignment.left {
                 AssignmentTarget::AssignmentTargetIdentifier(name) => {
-                    match name.reference_id.get().and_then(|reference| facts.scoping().get_reference(reference).symbol_id()) {
+                    match name
+                        .reference_id
+                        .get()
+                        .and_then(|reference| facts.scoping().get_reference(reference).symbol_id())
+                    {
                         Some(symbol) => Step::Named(symbol, Some(parent)),
                         None => Step::Kept,
                     }
@@ -147,7 +163,9 @@ impl<'f, 's, 'a> Flow<'f, 's, 'a> {
                 _ => Step::Kept,
             },
             AstKind::VariableDeclarator(declarator) => match &declarator.id {
-                BindingPattern::BindingIdentifier(name) => name.symbol_id.get().map_or(Step::Kept, |symbol| Step::Named(symbol, None)),
+                BindingPattern::BindingIdentifier(name) => {
+                    name.symbol_id.get().map_or(Step::Kept, |symbol| Step::Named(symbol, None))
+                }
                 _ => Step::Ends,
             },
             AstKind::CallExpression(call) => {
@@ -161,17 +179,39 @@ impl<'f, 's, 'a> Flow<'f, 's, 'a> {
                     Step::Kept
                 }
             }
-            AstKind::NewExpression(new) => if new.callee.span() == span { Step::Ends } else { Step::Kept },
+            AstKind::NewExpression(new) => {
+                if new.callee.span() == span {
+                    Step::Ends
+                } else {
+                    Step::Kept
+                }
+            }
             AstKind::StaticMemberExpression(_) => match facts.method_called_on(value) {
                 Some("bind") => Step::Becomes(facts.parent(parent)),
                 Some("call" | "apply") if generator => Step::Becomes(facts.parent(parent)),
                 _ => Step::Ends,
             },
             AstKind::TemplateLiteral(_) => {
-                if matches!(facts.nodes().parent_kind(parent), AstKind::TaggedTemplateExpression(_)) { Step::Kept } else { Step::Ends }
+                if matches!(facts.nodes().parent_kind(parent), AstKind::TaggedTemplateExpression(_)) {
+                    Step::Kept
+                } else {
+                    Step::Ends
+                }
             }
-            AstKind::ObjectProperty(property) => if property.value.span() == span { Step::Kept } else { Step::Ends },
-            AstKind::PropertyDefinition(field) => if field.value.as_ref().is_some_and(|init| init.span() == span) { Step::Kept } else { Step::Ends },
+            AstKind::ObjectProperty(property) => {
+                if property.value.span() == span {
+                    Step::Kept
+                } else {
+                    Step::Ends
+                }
+            }
+            AstKind::PropertyDefinition(field) => {
+                if field.value.as_ref().is_some_and(|init| init.span() == span) {
+                    Step::Kept
+                } else {
+                    Step::Ends
+                }
+            }
             AstKind::ArrayExpression(_)
             | AstKind::ReturnStatement(_)
             | AstKind::ArrowFunctionExpression(_)
@@ -194,7 +234,8 @@ impl<'f, 's, 'a> Flow<'f, 's, 'a> {
 pub(super) fn is_freeze<'a>(facts: &Facts<'_, 'a>, callee: &Expression<'a>) -> bool {
     match callee {
         Expression::StaticMemberExpression(member) => {
-            matches!(member.property.name.as_str(), "freeze" | "seal" | "preventExtensions") && facts.global_name(&member.object) == Some("Object")
+            matches!(member.property.name.as_str(), "freeze" | "seal" | "preventExtensions")
+                && facts.global_name(&member.object) == Some("Object")
         }
         _ => false,
     }

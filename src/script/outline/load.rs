@@ -6,19 +6,32 @@
 //! It is a best effort with names, not values: `x.make()` stands for every method called `make`. It knows nothing of what the
 //! code does.
 
-use std::collections::{HashMap, HashSet};
-
 use oxc_ast::AstKind;
 use oxc_ast::ast::{Argument, Expression};
 use oxc_semantic::{NodeId, SymbolId};
 use oxc_span::GetSpan;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::facts::{Facts, PROGRAM, method_name};
 
 /// Methods that call what they are given before they return, and do not keep it.
 const CALLS_AT_ONCE: &[&str] = &[
-    "forEach", "map", "filter", "reduce", "reduceRight", "some", "every", "find", "findIndex", "findLast", "findLastIndex", "flatMap",
-    "sort", "toSorted", "replace", "replaceAll",
+    "forEach",
+    "map",
+    "filter",
+    "reduce",
+    "reduceRight",
+    "some",
+    "every",
+    "find",
+    "findIndex",
+    "findLast",
+    "findLastIndex",
+    "flatMap",
+    "sort",
+    "toSorted",
+    "replace",
+    "replaceAll",
 ];
 /// The same for functions of a global object.
 const GLOBAL_CALLS_AT_ONCE: &[(&str, &str)] =
@@ -29,10 +42,10 @@ const CALLEE_STEPS: usize = 64;
 
 pub(super) struct Load<'f, 's, 'a> {
     facts: &'f Facts<'s, 'a>,
-    runs: HashSet<NodeId>,
-    only: HashSet<NodeId>,
-    methods: HashMap<&'a str, Vec<NodeId>>,
-    returned: HashMap<NodeId, Vec<NodeId>>,
+    runs: FxHashSet<NodeId>,
+    only: FxHashSet<NodeId>,
+    methods: FxHashMap<&'a str, Vec<NodeId>>,
+    returned: FxHashMap<NodeId, Vec<NodeId>>,
 }
 
 /// What a callee can be.
@@ -44,8 +57,14 @@ pub(super) struct Callees {
 
 impl<'f, 's, 'a> Load<'f, 's, 'a> {
     pub(super) fn new(facts: &'f Facts<'s, 'a>) -> Self {
-        let mut load = Self { facts, runs: HashSet::new(), only: HashSet::new(), methods: HashMap::new(), returned: HashMap::new() };
-        let mut calls: HashMap<NodeId, Vec<NodeId>> = HashMap::new();
+        let mut load = Self {
+            facts,
+            runs: FxHashSet::default(),
+            only: FxHashSet::default(),
+            methods: FxHashMap::default(),
+            returned: FxHashMap::default(),
+        };
+        let mut calls: FxHashMap<NodeId, Vec<NodeId>> = FxHashMap::default();
         load.only.insert(PROGRAM);
         for (id, node) in facts.nodes().iter_enumerated() {
             match node.kind() {
@@ -92,7 +111,9 @@ impl<'f, 's, 'a> Load<'f, 's, 'a> {
                 }
             }
             AstKind::AssignmentExpression(assignment) => {
-                if let Some(oxc_ast::ast::MemberExpression::StaticMemberExpression(member)) = assignment.left.as_member_expression() {
+                if let Some(oxc_ast::ast::MemberExpression::StaticMemberExpression(member)) =
+                    assignment.left.as_member_expression()
+                {
                     self.methods.entry(member.property.name.as_str()).or_default().push(id);
                 }
             }
@@ -143,7 +164,7 @@ impl<'f, 's, 'a> Load<'f, 's, 'a> {
             }
         }
         waiting.extend(found.functions);
-        let mut seen = HashSet::new();
+        let mut seen = FxHashSet::default();
         while let Some(class) = found.classes.pop() {
             if seen.insert(class) {
                 waiting.extend(self.facts.class_units(class));
@@ -155,7 +176,9 @@ impl<'f, 's, 'a> Load<'f, 's, 'a> {
     /// The classes that a class extends, as far as they are of this script.
     pub(super) fn parents_of(&self, class: NodeId) -> Vec<NodeId> {
         match self.facts.kind(class) {
-            AstKind::Class(node) => node.heritage_expression().map(|parent| self.callees(parent).classes).unwrap_or_default(),
+            AstKind::Class(node) => {
+                node.heritage_expression().map(|parent| self.callees(parent).classes).unwrap_or_default()
+            }
             _ => Vec::new(),
         }
     }

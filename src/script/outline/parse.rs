@@ -66,7 +66,10 @@ fn run(source: &str, kind: SourceKind, lines: &Lines<'_>) -> Result<Outline, Com
             return Err(Complaint {
                 message: format!("more than {NESTING_LIMIT} brackets are open at once"),
                 offset,
-                help: Some("move inner parts into variables or functions of their own, or pass large data as a value".to_owned()),
+                help: Some(
+                    "move inner parts into variables or functions of their own, or pass large data as a value"
+                        .to_owned(),
+                ),
             });
         }
         Depth::Chain(offset) => {

@@ -3,12 +3,11 @@
 //! A private static field is as good as a variable of the class. A private instance field counts where an object of its class is
 //! made while loading and kept.
 
-use std::collections::{HashMap, HashSet};
-
 use oxc_ast::AstKind;
 use oxc_ast::ast::{ClassElement, Expression, MethodDefinitionKind, PropertyKey};
 use oxc_semantic::NodeId;
 use oxc_span::Span;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::StateFinding;
 use super::container::container_of;
@@ -33,7 +32,7 @@ enum Holds {
 pub(super) fn find<'a>(facts: &Facts<'_, 'a>, load: &Load<'_, '_, 'a>) -> Vec<StateFinding> {
     let fields = fields(facts);
     let mut found = Vec::new();
-    let mut by_class: HashMap<NodeId, Vec<(&'a str, Span)>> = HashMap::new();
+    let mut by_class: FxHashMap<NodeId, Vec<(&'a str, Span)>> = FxHashMap::default();
     if fields.is_empty() {
         return found;
     }
@@ -81,8 +80,8 @@ fn static_finding(facts: &Facts<'_, '_>, class: NodeId, name: &str, span: Span) 
     facts.finding("reassigned", &format!("{class_name}.#{name}"), span, message)
 }
 
-fn fields<'a>(facts: &Facts<'_, 'a>) -> HashMap<(NodeId, &'a str), Field> {
-    let mut fields = HashMap::new();
+fn fields<'a>(facts: &Facts<'_, 'a>) -> FxHashMap<(NodeId, &'a str), Field> {
+    let mut fields = FxHashMap::default();
     for (id, node) in facts.nodes().iter_enumerated() {
         let AstKind::Class(class) = node.kind() else { continue };
         for element in &class.body.body {
@@ -104,7 +103,12 @@ fn fields<'a>(facts: &Facts<'_, 'a>) -> HashMap<(NodeId, &'a str), Field> {
 }
 
 /// The field that a private name stands for at a node: that of the innermost class that declares it.
-fn declaring<'m, 'a>(facts: &Facts<'_, 'a>, fields: &'m HashMap<(NodeId, &'a str), Field>, id: NodeId, name: &'a str) -> Option<&'m Field> {
+fn declaring<'m, 'a>(
+    facts: &Facts<'_, 'a>,
+    fields: &'m FxHashMap<(NodeId, &'a str), Field>,
+    id: NodeId,
+    name: &'a str,
+) -> Option<&'m Field> {
     let mut class = facts.class(id);
     while let Some(at) = class {
         if let Some(field) = fields.get(&(at, name)) {
@@ -118,7 +122,10 @@ fn declaring<'m, 'a>(facts: &Facts<'_, 'a>, fields: &'m HashMap<(NodeId, &'a str
 fn changes(facts: &Facts<'_, '_>, id: NodeId, holds: Holds) -> bool {
     facts.is_changed(id)
         || facts.method_called_on(id).is_some_and(|method| match holds {
-            Holds::Array => matches!(method, "push" | "pop" | "shift" | "unshift" | "splice" | "sort" | "reverse" | "fill" | "copyWithin"),
+            Holds::Array => matches!(
+                method,
+                "push" | "pop" | "shift" | "unshift" | "splice" | "sort" | "reverse" | "fill" | "copyWithin"
+            ),
             Holds::Container(container) => container.changes(method),
             Holds::Other => false,
         })
@@ -128,14 +135,16 @@ fn changes(facts: &Facts<'_, '_>, id: NodeId, holds: Holds) -> bool {
 fn makes_object(facts: &Facts<'_, '_>, unit: NodeId, class: NodeId) -> bool {
     let own = match facts.kind(unit) {
         AstKind::PropertyDefinition(_) | AstKind::AccessorProperty(_) => true,
-        _ => matches!(facts.nodes().parent_kind(unit), AstKind::MethodDefinition(method) if method.kind == MethodDefinitionKind::Constructor),
+        _ => {
+            matches!(facts.nodes().parent_kind(unit), AstKind::MethodDefinition(method) if method.kind == MethodDefinitionKind::Constructor)
+        }
     };
     own && facts.class(unit) == Some(class)
 }
 
 /// The classes of which an object is made while loading and kept, parents included, with the place of the first.
 fn kept_classes<'a>(facts: &Facts<'_, 'a>, load: &Load<'_, '_, 'a>) -> Vec<(NodeId, Span)> {
-    let mut seen = HashSet::new();
+    let mut seen = FxHashSet::default();
     let mut kept = Vec::new();
     let mut flow = None;
     for (id, node) in facts.nodes().iter_enumerated() {

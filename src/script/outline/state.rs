@@ -48,7 +48,12 @@ fn reassigned(facts: &Facts<'_, '_>, load: &Load<'_, '_, '_>, symbol: SymbolId, 
 }
 
 /// Whether a variable that a unit makes while loading is changed by a function that can run later.
-fn closed_over<'f, 's, 'a>(facts: &'f Facts<'s, 'a>, flow: &mut Option<Flow<'f, 's, 'a>>, symbol: SymbolId, found: &mut Vec<StateFinding>) {
+fn closed_over<'f, 's, 'a>(
+    facts: &'f Facts<'s, 'a>,
+    flow: &mut Option<Flow<'f, 's, 'a>>,
+    symbol: SymbolId,
+    found: &mut Vec<StateFinding>,
+) {
     let outer = facts.symbol_unit(symbol);
     let constant = facts.scoping().symbol_flags(symbol).is_const_variable();
     let mut origin = None;
@@ -61,15 +66,19 @@ fn closed_over<'f, 's, 'a>(facts: &'f Facts<'s, 'a>, flow: &mut Option<Flow<'f, 
             !constant
         } else {
             facts.is_changed(node)
-                || facts
-                    .method_called_on(node)
-                    .is_some_and(|method| changes_value(*origin.get_or_insert_with(|| Origin::of(facts, symbol)), method))
+                || facts.method_called_on(node).is_some_and(|method| {
+                    changes_value(*origin.get_or_insert_with(|| Origin::of(facts, symbol)), method)
+                })
         };
         if !changes || !flow.get_or_insert_with(|| Flow::new(facts)).later_within(facts.unit(node), outer) {
             continue;
         }
         let name = facts.scoping().symbol_name(symbol);
-        let made = if outer == PROGRAM { "in a block of the top level" } else { "in a function that runs while the script loads" };
+        let made = if outer == PROGRAM {
+            "in a block of the top level"
+        } else {
+            "in a function that runs while the script loads"
+        };
         let message = format!(
             "`{name}` is made {made} and changed by a function that outlives it, so one run would see what another left; make it in the \
              function that runs, pass it as an argument, or ask for `Isolation::Shared`"
@@ -106,7 +115,9 @@ impl Origin {
             Expression::NewExpression(new) if facts.global_name(&new.callee) == Some("Array") => Self::Array,
             Expression::CallExpression(call) if facts.global_name(&call.callee) == Some("Array") => Self::Array,
             Expression::CallExpression(call) => match &call.callee {
-                Expression::StaticMemberExpression(member) if facts.global_name(&member.object) == Some("Array") => Self::Array,
+                Expression::StaticMemberExpression(member) if facts.global_name(&member.object) == Some("Array") => {
+                    Self::Array
+                }
                 _ => Self::Other,
             },
             _ => Self::Other,

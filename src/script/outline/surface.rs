@@ -16,18 +16,27 @@ pub(super) fn surface<'a>(facts: &Facts<'_, 'a>, record: &ModuleRecord<'a>) -> O
         let place = facts.place(facts.scoping().symbol_span(symbol));
         let name = facts.scoping().symbol_name(symbol).to_owned();
         outline.functions.extend(function(facts, symbol, &name, place));
-        outline.bindings.push(Binding { name, kind: binding_kind(facts, symbol), line: place.line, column: place.column });
+        outline.bindings.push(Binding {
+            name,
+            kind: binding_kind(facts, symbol),
+            line: place.line,
+            column: place.column,
+        });
     }
     for (id, node) in facts.nodes().iter_enumerated() {
         match node.kind() {
             AstKind::ImportExpression(import) => outline.dynamic_imports.push(facts.place(import.span)),
             AstKind::AwaitExpression(wait) => first_await(facts, id, wait.span, &mut outline),
             AstKind::ForOfStatement(each) if each.r#await => first_await(facts, id, each.span, &mut outline),
-            AstKind::VariableDeclaration(declaration) if declaration.kind.is_await() => first_await(facts, id, declaration.span, &mut outline),
+            AstKind::VariableDeclaration(declaration) if declaration.kind.is_await() => {
+                first_await(facts, id, declaration.span, &mut outline)
+            }
             AstKind::CallExpression(call) if !call.optional && facts.global_name(&call.callee) == Some("eval") => {
                 outline.direct_eval.get_or_insert_with(|| facts.place(call.span));
             }
-            AstKind::ExportDefaultDeclaration(export) => outline.functions.extend(default_function(facts, &export.declaration)),
+            AstKind::ExportDefaultDeclaration(export) => {
+                outline.functions.extend(default_function(facts, &export.declaration))
+            }
             _ => {}
         }
     }
@@ -68,8 +77,12 @@ fn function(facts: &Facts<'_, '_>, symbol: SymbolId, name: &str, place: Place) -
         .scoping()
         .symbol_declarations(symbol)
         .filter_map(|declaration| match facts.kind(declaration) {
-            AstKind::Function(function) => Some(described(name, place, &function.params, function.r#async, function.generator)),
-            AstKind::VariableDeclarator(declarator) if declarator.id.is_binding_identifier() => from_expression(declarator.init.as_ref()?, name, place),
+            AstKind::Function(function) => {
+                Some(described(name, place, &function.params, function.r#async, function.generator))
+            }
+            AstKind::VariableDeclarator(declarator) if declarator.id.is_binding_identifier() => {
+                from_expression(declarator.init.as_ref()?, name, place)
+            }
             _ => None,
         })
         .last()
@@ -88,12 +101,20 @@ fn default_function(facts: &Facts<'_, '_>, declaration: &ExportDefaultDeclaratio
 fn from_expression(expression: &Expression<'_>, name: &str, place: Place) -> Option<Function> {
     match expression {
         Expression::ArrowFunctionExpression(arrow) => Some(described(name, place, &arrow.params, arrow.r#async, false)),
-        Expression::FunctionExpression(function) => Some(described(name, place, &function.params, function.r#async, function.generator)),
+        Expression::FunctionExpression(function) => {
+            Some(described(name, place, &function.params, function.r#async, function.generator))
+        }
         _ => None,
     }
 }
 
-fn described(name: &str, place: Place, parameters: &FormalParameters<'_>, is_async: bool, is_generator: bool) -> Function {
+fn described(
+    name: &str,
+    place: Place,
+    parameters: &FormalParameters<'_>,
+    is_async: bool,
+    is_generator: bool,
+) -> Function {
     Function {
         name: name.to_owned(),
         length: count(parameters.items.iter().take_while(|parameter| parameter.initializer.is_none()).count()),

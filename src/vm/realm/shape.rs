@@ -26,11 +26,7 @@ pub(in crate::vm) fn of(object: v8::Local<'_, v8::Object>) -> Shape {
 }
 
 /// Lets `context` remember the present map of `object` in every slot where it remembers `old`.
-pub(in crate::vm) fn remember(
-    context: v8::Local<'_, v8::Context>,
-    old: Shape,
-    object: v8::Local<'_, v8::Object>,
-) {
+pub(in crate::vm) fn remember(context: v8::Local<'_, v8::Context>, old: Shape, object: v8::Local<'_, v8::Object>) {
     let new = of(object);
     if cfg!(not(target_pointer_width = "64")) || old == new {
         return;

@@ -1,48 +1,34 @@
 //! The realm as scripts see it, run against real V8.
 //!
-//! V8 wants every isolate on a thread that descends from the one that initialised it, so all cases run on one root thread.
+//! V8 wants every isolate on a thread that descends from the one that initialised it, so every case gets one from the
+//! platform. Its flags are an engine's default ones, as all tests of a process have to agree on them.
 
 mod sealing;
 mod survey;
 mod tamper;
 mod works;
 
-use crate::vm::{realm, snapshot};
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::{OnceLock, mpsc};
+use crate::units::Bytes;
+use crate::vm::{platform, realm, snapshot};
+use std::panic::resume_unwind;
 
-type Job = Box<dyn FnOnce() + Send>;
+fn v8() -> &'static platform::Platform {
+    let flags = platform::Flags { v8: vec![], wasm_pages: 256 * 16 };
+    platform::start(&flags).expect("V8 starts")
+}
 
-/// Runs `test` on the thread that initialised V8, and hands its panic on.
-fn on_root_thread(test: impl FnOnce() + Send + 'static) {
-    static ROOT: OnceLock<mpsc::Sender<Job>> = OnceLock::new();
-    let root = ROOT.get_or_init(|| {
-        let (jobs, inbox) = mpsc::channel::<Job>();
-        std::thread::Builder::new()
-            .stack_size(8 << 20)
-            .spawn(move || {
-                v8::V8::initialize_platform(v8::new_default_platform(0, false).make_shared());
-                v8::V8::initialize();
-                inbox.into_iter().for_each(|job| job());
-            })
-            .expect("a thread");
-        jobs
-    });
-    let (done, outcome) = mpsc::channel();
-    let job = move || drop(done.send(catch_unwind(AssertUnwindSafe(test))));
-    root.send(Box::new(job)).expect("the root thread lives");
-    if let Err(panic) = outcome.recv().expect("the root thread answers") {
+/// Runs `test` on a thread that may own an isolate, and hands its panic on.
+fn on_v8_thread(test: impl FnOnce() + Send + 'static) {
+    let thread = v8().spawn("realm".into(), Bytes::mib(8), test).expect("a thread");
+    if let Err(panic) = thread.join() {
         resume_unwind(panic);
     }
 }
 
 /// Runs `test` in a new isolate that was started from the snapshot.
 fn in_isolate(test: impl FnOnce(&mut v8::PinScope<'_, '_, ()>) + Send + 'static) {
-    static BLOB: OnceLock<Vec<u8>> = OnceLock::new();
-    on_root_thread(|| {
-        let blob = BLOB.get_or_init(|| snapshot::create().expect("a snapshot").to_vec());
-        let blob: &'static [u8] = blob;
-        let mut isolate = v8::Isolate::new(v8::CreateParams::default().snapshot_blob(blob.into()));
+    on_v8_thread(|| {
+        let mut isolate = v8::Isolate::new(v8::CreateParams::default().snapshot_blob(v8().startup().into()));
         v8::scope!(let scope, &mut isolate);
         test(scope);
     });

@@ -50,7 +50,11 @@ fn what_freezing_cannot_close_is_refused() {
         ("{ m: new WebAssembly.Memory({ initial: 0 }) }", "it.m", "a WebAssembly.Memory"),
         ("new WebAssembly.Table({ initial: 0, element: 'anyfunc' })", "it", "a WebAssembly.Table"),
         ("new WebAssembly.Global({ value: 'i32', mutable: true }, 0)", "it", "a WebAssembly.Global"),
-        ("new WebAssembly.Instance(new WebAssembly.Module(new Uint8Array([0,97,115,109,1,0,0,0])))", "it", "a WebAssembly.Instance"),
+        (
+            "new WebAssembly.Instance(new WebAssembly.Module(new Uint8Array([0,97,115,109,1,0,0,0])))",
+            "it",
+            "a WebAssembly.Instance",
+        ),
         ("new DisposableStack()", "it", "a DisposableStack"),
         ("Promise.resolve({ m: new Map() })", "it.(result).m", "a Map"),
         ("{ [Symbol('secret')]: new Map() }", "it[Symbol(secret)]", "a Map"),
@@ -101,7 +105,10 @@ fn a_value_of_the_host_is_hardened() {
             assert_eq!(run(scope, "[data, data.rows, data.rows[0]].every(Object.isFrozen)"), "true");
             let source = v8::String::new(scope, "({ a: [0, new Map()] })").expect("a string");
             let data = v8::Script::compile(scope, source, None).and_then(|it| it.run(scope)).expect("a value");
-            assert_eq!(realm::harden_value(scope, data), Err(realm::Refused { path: "value.a[1]".into(), what: "a Map".into() }));
+            assert_eq!(
+                realm::harden_value(scope, data),
+                Err(realm::Refused { path: "value.a[1]".into(), what: "a Map".into() })
+            );
         }
     });
 }
@@ -123,7 +130,7 @@ fn a_hostile_open_realm_does_not_disturb_the_walk() {
 
 #[test]
 fn a_foreign_context_is_an_error() {
-    on_root_thread(|| {
+    on_v8_thread(|| {
         let mut isolate = v8::Isolate::new(Default::default());
         v8::scope!(let scope, &mut isolate);
         let context = v8::Context::new(scope, Default::default());

@@ -24,7 +24,7 @@ const LATE: [&str; 16] = [
 
 #[test]
 fn v8_extends_the_same_objects_as_before() {
-    on_root_thread(|| {
+    on_v8_thread(|| {
         let outside = snapshot::outside().expect("a survey");
         let mut creator = v8::Isolate::snapshot_creator(None, None);
         let found = {
@@ -33,7 +33,13 @@ fn v8_extends_the_same_objects_as_before() {
             scope.set_default_context(context);
             let scope = &mut v8::ContextScope::new(scope, context);
             let survey = include_str!("../../../../js/survey.js");
-            run(scope, &format!("{survey}({:?}).extended({outside:?}).map(({{ path }}) => path).sort().join('\\n')", snapshot::LAZY))
+            run(
+                scope,
+                &format!(
+                    "{survey}({:?}).extended({outside:?}).map(({{ path }}) => path).sort().join('\\n')",
+                    snapshot::LAZY
+                ),
+            )
         };
         creator.create_blob(v8::FunctionCodeHandling::Clear);
         assert_eq!(found.lines().collect::<Vec<_>>(), LATE);
@@ -46,7 +52,10 @@ fn a_sealed_realm_lacks_nothing() {
     in_sealed(|scope| {
         let survey = include_str!("../../../../js/survey.js");
         let outside = snapshot::outside().expect("a survey");
-        let source = format!("{survey}({:?}).extended({outside:?}).map(({{ path, keys }}) => path + ': ' + keys).join('\\n')", snapshot::LAZY);
+        let source = format!(
+            "{survey}({:?}).extended({outside:?}).map(({{ path, keys }}) => path + ': ' + keys).join('\\n')",
+            snapshot::LAZY
+        );
         let missing = run(scope, &source);
         let expected = "globalThis: FinalizationRegistry\nglobalThis value RegExp: input,$_,lastMatch,$&,lastParen,$+,leftContext,$`,rightContext,$',$1,$2,$3,$4,$5,$6,$7,$8,$9";
         assert_eq!(missing, expected);

@@ -6,8 +6,12 @@ use super::*;
 #[test]
 fn globals_stay_as_they_are() {
     in_sealed(|scope| {
-        load(scope, "const probe = f => { try { return f() } catch (e) { return e.name + ': ' + e.message } };", &["probe"])
-            .expect("sealed");
+        load(
+            scope,
+            "const probe = f => { try { return f() } catch (e) { return e.name + ': ' + e.message } };",
+            &["probe"],
+        )
+        .expect("sealed");
         for _ in 0..30 {
             let hits = run(scope, "probe(() => { globalThis.hits = (globalThis.hits ?? 0) + 1; return hits })");
             assert_eq!(hits, "TypeError: Cannot add property hits, object is not extensible");
@@ -19,8 +23,6 @@ fn globals_stay_as_they_are() {
             assert!(run(scope, "probe(() => { WebAssembly = 1 })").starts_with("TypeError"));
             assert_eq!(run(scope, "typeof Math.round + typeof hits"), "functionundefined");
         }
-        // Sloppy scripts fail silently.
-        assert_eq!(evaluate(scope, "Math = 1; hits = 1; typeof Math + typeof hits").as_deref(), Ok("objectundefined"));
     });
 }
 
@@ -28,7 +30,8 @@ fn globals_stay_as_they_are() {
 #[test]
 fn frozen_prototypes_do_not_break_assignments() {
     in_sealed(|scope| {
-        let source = "function Money(c) { this.c = c; } Money.prototype.toString = function () { return this.c + ' ct'; };
+        let source =
+            "function Money(c) { this.c = c; } Money.prototype.toString = function () { return this.c + ' ct'; };
             const e = new Error('x'); e.name = 'Late'; const o = {}; o.constructor = 1;
             class E2 extends Error {} E2.prototype.message = 'm'; E2.prototype.name = 'E2';
             JSON.stringify([String(new Money(5)), e.name, o.constructor, String(new E2()), Object.keys(e), String(e)])";
@@ -97,10 +100,10 @@ fn shadowing_keeps_to_the_rules() {
 fn no_intrinsic_can_be_changed() {
     in_sealed(|scope| {
         let source = format!(
-            "const survey = {}([]); Temporal; WebAssembly; DisposableStack;
+            "const survey = {}([]); const late = [Temporal, WebAssembly, DisposableStack, AsyncDisposableStack];
             const failed = [];
             let objects = 0, keys = 0;
-            for (const object of survey.walk(survey.roots(), new Set())) {{
+            for (const object of survey.walk([...survey.roots(), ...late], new Set())) {{
                 if (object === globalThis) continue;
                 objects++;
                 if (!Object.isFrozen(object)) failed.push('not frozen: ' + (object.name ?? Object.getOwnPropertyNames(object)));
@@ -115,7 +118,7 @@ fn no_intrinsic_can_be_changed() {
                         const same = a === undefined ? b === undefined : a.value === b?.value && a.get === b?.get && a.set === b?.set;
                         if (!same || key !== '__proto__') failed.push('assigned: ' + String(key));
                     }} catch (e) {{ if (!(e instanceof TypeError) && key !== 'length') failed.push(String(key) + e); }}
-                    if (Reflect.defineProperty(object, key, {{ value: key === 'length' ? 7 : 'changed' }})) failed.push('defined: ' + String(key));
+                    if (Reflect.defineProperty(object, key, {{ value: key === 'length' ? 99 : 'changed' }})) failed.push('defined: ' + String(key));
                     if (before && Reflect.deleteProperty(object, key)) failed.push('deleted: ' + String(key));
                 }}
                 const proto = Object.getPrototypeOf(object);
@@ -160,6 +163,12 @@ fn constructors_lead_to_their_own_realm() {
         assert_eq!(run(scope, "(function* () {})().constructor === Object.getPrototypeOf(function* () {})"), "true");
         scope.get_current_context().set_allow_generation_from_strings(false);
         assert_eq!(run(scope, "try { (() => {}).constructor('return this')() } catch (e) { e.name }"), "EvalError");
-        assert_eq!(run(scope, "Temporal.Now.constructor === Object && Temporal.Instant.prototype.__proto__ === Object.prototype && Temporal.Instant.__proto__ === Function.prototype"), "true");
+        assert_eq!(
+            run(
+                scope,
+                "Temporal.Now.constructor === Object && Temporal.Instant.prototype.__proto__ === Object.prototype && Temporal.Instant.__proto__ === Function.prototype"
+            ),
+            "true"
+        );
     });
 }

@@ -62,8 +62,17 @@ fn an_open_context_can_be_changed_and_is_alone() {
         {
             let scope = &mut v8::ContextScope::new(scope, first);
             check(scope);
-            assert_eq!(run(scope, "Object.prototype.x = 1; Math.round = () => 7; globalThis.y = 2; String([].x + Math.round() + y)"), "10");
-            assert_eq!(run(scope, "typeof FinalizationRegistry + typeof RegExp.$1 + Object.isFrozen(Array.prototype)"), "functionstringfalse");
+            assert_eq!(
+                run(
+                    scope,
+                    "Object.prototype.x = 1; Math.round = () => 7; globalThis.y = 2; String([].x + Math.round() + y)"
+                ),
+                "10"
+            );
+            assert_eq!(
+                run(scope, "typeof FinalizationRegistry + typeof RegExp.$1 + Object.isFrozen(Array.prototype)"),
+                "functionstringfalse"
+            );
         }
         let scope = &mut v8::ContextScope::new(scope, second);
         assert_eq!(run(scope, "String([].x) + Math.round(1.6) + typeof y"), "undefined2undefined");
@@ -90,14 +99,14 @@ fn contexts_survive_collections() {
 
 #[test]
 fn microtasks_go_to_the_given_queue() {
-    on_root_thread(|| {
-        let blob = snapshot::create().expect("a snapshot");
-        let mut isolate = v8::Isolate::new(v8::CreateParams::default().snapshot_blob(blob));
+    on_v8_thread(|| {
+        let mut isolate = v8::Isolate::new(v8::CreateParams::default().snapshot_blob(v8().startup().into()));
         isolate.set_microtasks_policy(v8::MicrotasksPolicy::Explicit);
         let queue = v8::MicrotaskQueue::new(&mut isolate, v8::MicrotasksPolicy::Explicit);
         v8::scope!(let scope, &mut isolate);
         for make in [realm::sealed, realm::open] {
-            let context = make(scope, Some(std::ptr::from_ref::<v8::MicrotaskQueue>(&queue).cast_mut())).expect("a context");
+            let context =
+                make(scope, Some(std::ptr::from_ref::<v8::MicrotaskQueue>(&queue).cast_mut())).expect("a context");
             let scope = &mut v8::ContextScope::new(scope, context);
             run(scope, "globalThis.out = 'no'; Promise.resolve().then(() => { out = 'yes' })");
             scope.perform_microtask_checkpoint();

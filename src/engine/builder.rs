@@ -1,0 +1,184 @@
+//! The knobs of an engine.
+
+use std::time::Duration;
+
+use super::config::{Options, Pinning};
+use super::Engine;
+use crate::error::Result;
+use crate::exec::{Limits, Priority};
+use crate::units::Bytes;
+
+/// Configures an [`Engine`]. Nothing is checked before [`build`](EngineBuilder::build).
+///
+/// ```
+/// use jsmill::{Bytes, Engine};
+/// # fn main() -> jsmill::Result<()> {
+/// let engine = Engine::builder().workers(2).heap_limit(Bytes::mib(64)).build()?;
+/// assert_eq!(engine.stats().workers.len(), 2);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug, Default)]
+#[must_use = "`build` makes the engine"]
+pub struct EngineBuilder {
+    options: Options,
+}
+
+impl EngineBuilder {
+    /// How many workers: threads with a V8 isolate each. Default: one for each core that the process may use. Costs some 3 MiB of
+    /// memory each, before scripts. V8's helper threads, for collection and compilation, are not among them.
+    pub fn workers(mut self, workers: usize) -> Self {
+        self.options.workers = Some(workers);
+        self
+    }
+
+    /// Whether workers are pinned to cores. Default: off. Pays where the machine runs nothing else. Does not keep other threads away
+    /// from those cores.
+    pub fn pinning(mut self, pinning: Pinning) -> Self {
+        self.options.pinning = pinning;
+        self
+    }
+
+    /// The stack of a worker's thread. Default: 4 MiB; from 2 MiB on. JavaScript gets three quarters; the rest is left to Rust code
+    /// that it calls. Costs address space; memory only as far as it is used.
+    pub fn stack_size(mut self, size: Bytes) -> Self {
+        self.options.stack_size = size;
+        self
+    }
+
+    /// The size that an isolate's heap starts with. Default: V8's own choice. A larger one spares the first collections.
+    pub fn heap_initial(mut self, size: Bytes) -> Self {
+        self.options.heap_initial = size;
+        self
+    }
+
+    /// The limit of an isolate's JavaScript heap. Default: 256 MiB; from 16 MiB on. A call that reaches it ends with `HeapLimit`, and
+    /// the isolate is replaced. Does not cover array buffers, WebAssembly memory, compiled code, and what V8 needs besides.
+    pub fn heap_limit(mut self, limit: Bytes) -> Self {
+        self.options.heap_limit = limit;
+        self
+    }
+
+    /// The limit of an isolate's array buffers and shared array buffers together. Default: 256 MiB. What would pass it throws a
+    /// `RangeError`, which ends the call with `BufferLimit` if the script does not catch it. Resizable buffers and WebAssembly memory
+    /// are compared with it after each collection only.
+    pub fn buffer_limit(mut self, limit: Bytes) -> Self {
+        self.options.buffer_limit = limit;
+        self
+    }
+
+    /// The limit of one WebAssembly memory. Default: 256 MiB; at most 4 GiB, in steps of 64 KiB. V8 has it once per process: a second
+    /// engine that wants another one gets an error.
+    pub fn wasm_memory_limit(mut self, limit: Bytes) -> Self {
+        self.options.wasm_memory_limit = limit;
+        self
+    }
+
+    /// How many calls of that priority may wait. Default: 1,024 each. When they are as many, callers wait, and `try_call` gets
+    /// `QueueFull`.
+    pub fn queue_depth(mut self, priority: Priority, depth: usize) -> Self {
+        self.options.queue_depth[priority as usize] = depth;
+        self
+    }
+
+    /// The limits of calls that do not set their own. See [`Limits`] for the defaults.
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.options.limits = limits;
+        self
+    }
+
+    /// How long a worker may take to stop when it was asked to. Default: 1 s. Some built-ins of V8 look at no request; after this time
+    /// the caller gets its error, and the worker is given up and replaced.
+    pub fn grace(mut self, grace: Duration) -> Self {
+        self.options.grace = grace;
+        self
+    }
+
+    /// How long [`shutdown`](Engine::shutdown) lets calls finish before it stops them. Default: 10 s.
+    pub fn shutdown_timeout(mut self, timeout: Duration) -> Self {
+        self.options.shutdown_timeout = timeout;
+        self
+    }
+
+    /// How many lost workers may still hold a core before the engine takes no more of them away: beyond that a lost worker is not
+    /// replaced, and an engine without workers refuses calls with `WorkerLost`. Default: 4. A lost worker's thread ends when V8 lets
+    /// it go, and counts no longer then.
+    pub fn max_lost(mut self, workers: usize) -> Self {
+        self.options.max_lost = workers;
+        self
+    }
+
+    /// Whether scripts may make code from strings (`eval`, `new Function`). Default: no; they throw `EvalError`.
+    pub fn code_generation(mut self, allowed: bool) -> Self {
+        self.options.code_generation = allowed;
+        self
+    }
+
+    /// Whether scripts may compile WebAssembly. Default: yes.
+    pub fn wasm(mut self, allowed: bool) -> Self {
+        self.options.wasm = allowed;
+        self
+    }
+
+    /// How many contexts a worker keeps. Default: 64. A context takes some hundred KiB of heap, and the collector scans them all. 0
+    /// keeps none.
+    pub fn context_cache(mut self, contexts: usize) -> Self {
+        self.options.contexts = contexts;
+        self
+    }
+
+    /// How long a context under a stable key is kept without a hit. Default: 10 minutes. Does not concern contexts of snapshots, which
+    /// are kept for as long as these live.
+    pub fn context_idle(mut self, time: Duration) -> Self {
+        self.options.context_idle = time;
+        self
+    }
+
+    /// The size of the code cache that the workers share. Default: 64 MiB.
+    pub fn code_cache(mut self, size: Bytes) -> Self {
+        self.options.code_cache = size;
+        self
+    }
+
+    /// How many contexts a worker makes ahead, while it is idle, for runs without a cache. Default: 1. Begins after the first such run.
+    pub fn fresh_reserve(mut self, contexts: usize) -> Self {
+        self.options.reserve = contexts;
+        self
+    }
+
+    /// After how many runs an isolate is replaced. Default: never. An insurance against whatever V8 may accumulate.
+    pub fn max_runs(mut self, runs: u64) -> Self {
+        self.options.max_runs = runs;
+        self
+    }
+
+    /// At what age an isolate is replaced. Default: never.
+    pub fn max_age(mut self, age: Duration) -> Self {
+        self.options.max_age = age;
+        self
+    }
+
+    /// How long a worker looks for new calls before its thread sleeps. Default: 30 µs where there are fewer workers than cores, else not
+    /// at all. Waking a thread can cost as much; a worker that finds nothing for a while spins more rarely.
+    pub fn spin(mut self, time: Duration) -> Self {
+        self.options.spin = Some(time);
+        self
+    }
+
+    /// Flags of V8, such as `--max-lazy`. Default: none. V8 has them once per process: a second engine that wants other ones gets an error
+    /// that names the differences. What they do is between you and V8.
+    pub fn v8_flags<I: IntoIterator<Item = S>, S: Into<String>>(mut self, flags: I) -> Self {
+        self.options.v8_flags = flags.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Checks the configuration, starts V8 if it does not run yet, and starts the workers.
+    ///
+    /// Blocks for some milliseconds, and for some tens for the first engine of a process. May be called on any thread.
+    ///
+    /// # Errors
+    /// `Config`, in a sentence that names the knob.
+    pub fn build(self) -> Result<Engine> {
+        Engine::start(self.options.resolve()?)
+    }
+}

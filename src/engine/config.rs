@@ -1,0 +1,201 @@
+//! What the builder was told, checked and resolved.
+
+use std::num::NonZeroUsize;
+use std::time::Duration;
+
+use crate::error::{Error, Result};
+use crate::exec::{Limits, RuntimeOptions};
+use crate::units::Bytes;
+use crate::vm::{Flags, IsolateOptions};
+
+/// Which cores the workers run on.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Pinning {
+    /// Wherever the system puts them. The default.
+    #[default]
+    Off,
+    /// Worker `n` on the process's core `n`, and around again where there are more workers than cores.
+    On,
+    /// Worker `n` on core number `list[n]`, and around again where there are more workers than entries.
+    Cores(Vec<usize>),
+}
+
+/// Everything that the builder was told; `None` is what the default decides.
+#[derive(Clone, Debug)]
+pub(super) struct Options {
+    pub(super) workers: Option<usize>,
+    pub(super) pinning: Pinning,
+    pub(super) stack_size: Bytes,
+    pub(super) heap_initial: Bytes,
+    pub(super) heap_limit: Bytes,
+    pub(super) buffer_limit: Bytes,
+    pub(super) queue_depth: [usize; 3],
+    pub(super) limits: Limits,
+    pub(super) grace: Duration,
+    pub(super) shutdown_timeout: Duration,
+    pub(super) max_lost: usize,
+    pub(super) code_generation: bool,
+    pub(super) wasm: bool,
+    pub(super) wasm_memory_limit: Bytes,
+    pub(super) contexts: usize,
+    pub(super) context_idle: Duration,
+    pub(super) code_cache: Bytes,
+    pub(super) reserve: usize,
+    pub(super) max_runs: u64,
+    pub(super) max_age: Duration,
+    pub(super) spin: Option<Duration>,
+    pub(super) v8_flags: Vec<String>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            workers: None,
+            pinning: Pinning::Off,
+            stack_size: Bytes::mib(4),
+            heap_initial: Bytes::new(0),
+            heap_limit: Bytes::mib(256),
+            buffer_limit: Bytes::mib(256),
+            queue_depth: [1024; 3],
+            limits: Limits::default(),
+            grace: Duration::from_secs(1),
+            shutdown_timeout: Duration::from_secs(10),
+            max_lost: 4,
+            code_generation: false,
+            wasm: true,
+            wasm_memory_limit: Bytes::mib(256),
+            contexts: 64,
+            context_idle: Duration::from_secs(600),
+            code_cache: Bytes::mib(64),
+            reserve: 1,
+            max_runs: u64::MAX,
+            max_age: Duration::MAX,
+            spin: None,
+            v8_flags: Vec::new(),
+        }
+    }
+}
+
+/// The configuration of an engine.
+pub(super) struct Config {
+    pub(super) workers: usize,
+    pub(super) cores: Vec<usize>,
+    pub(super) stack_size: Bytes,
+    pub(super) queue_depth: [usize; 3],
+    pub(super) limits: Limits,
+    pub(super) grace: Duration,
+    pub(super) shutdown_timeout: Duration,
+    pub(super) max_lost: usize,
+    pub(super) code_cache: Bytes,
+    pub(super) spin: Duration,
+    pub(super) flags: Flags,
+    pub(super) runtime: std::sync::Arc<RuntimeOptions>,
+}
+
+/// What JavaScript leaves of a worker's stack to the Rust code that it calls: a quarter, and this at least.
+const STACK_RESERVE: Bytes = Bytes::kib(512);
+
+/// How long a worker spins before it sleeps, where there are cores enough.
+const SPIN: Duration = Duration::from_micros(30);
+
+impl Options {
+    pub(super) fn resolve(self) -> Result<Config> {
+        let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+        let workers = self.workers.unwrap_or(cores);
+        self.check(workers)?;
+        let pinned = self.pinned()?;
+        // A spinning worker wants a core of its own, and one is needed for its callers.
+        let spin = self.spin.unwrap_or(if workers < cores { SPIN } else { Duration::ZERO });
+        let reserve = Bytes::new((self.stack_size.get() / 4).max(STACK_RESERVE.get()));
+        Ok(Config {
+            workers,
+            cores: pinned,
+            stack_size: self.stack_size,
+            queue_depth: self.queue_depth,
+            limits: self.limits,
+            grace: self.grace,
+            shutdown_timeout: self.shutdown_timeout,
+            max_lost: self.max_lost,
+            code_cache: self.code_cache,
+            spin,
+            flags: Flags { v8: self.v8_flags, wasm_pages: (self.wasm_memory_limit.get() >> 16) as u32 },
+            runtime: std::sync::Arc::new(RuntimeOptions {
+                isolate: IsolateOptions {
+                    heap_initial: self.heap_initial,
+                    heap_limit: self.heap_limit,
+                    buffer_limit: self.buffer_limit,
+                    stack_reserve: reserve,
+                    wasm: self.wasm,
+                },
+                contexts: self.contexts,
+                context_idle: self.context_idle,
+                code_generation: self.code_generation,
+                reserve: self.reserve,
+                max_runs: self.max_runs,
+                max_age: self.max_age,
+            }),
+        })
+    }
+
+    fn check(&self, workers: usize) -> Result<()> {
+        let refuse = |message: String| Err(Error::config(message));
+        if workers == 0 {
+            return refuse("`workers` is 0: an engine needs at least one".into());
+        }
+        if workers > 1024 {
+            return refuse(format!("`workers` is {workers}: 1024 are the most, and one a core is usually right"));
+        }
+        if self.stack_size < Bytes::mib(2) || self.stack_size > Bytes::gib(1) {
+            return refuse(format!("`stack_size` is {}: it must be between 2 MiB and 1 GiB", self.stack_size));
+        }
+        if self.heap_limit < Bytes::mib(16) || self.heap_limit > Bytes::gib(64) {
+            return refuse(format!("`heap_limit` is {}: it must be between 16 MiB and 64 GiB", self.heap_limit));
+        }
+        if self.heap_initial > self.heap_limit {
+            return refuse(format!("`heap_initial` is {}, more than `heap_limit` with {}", self.heap_initial, self.heap_limit));
+        }
+        if self.wasm_memory_limit < Bytes::kib(64) || self.wasm_memory_limit > Bytes::gib(4) {
+            return refuse(format!("`wasm_memory_limit` is {}: it must be between 64 KiB and 4 GiB", self.wasm_memory_limit));
+        }
+        if let Some(index) = self.queue_depth.iter().position(|depth| *depth == 0 || *depth > 1 << 20) {
+            let name = crate::Priority::ALL[index].name();
+            return refuse(format!(
+                "the queue depth of priority `{name}` is {}: it must be between 1 and 1,048,576",
+                self.queue_depth[index]
+            ));
+        }
+        if self.limits.depth == 0 || self.limits.depth > 1_000 {
+            return refuse(format!("`depth` is {}: it must be between 1 and 1,000", self.limits.depth));
+        }
+        if self.grace < Duration::from_millis(1) {
+            return refuse(format!("`grace` is {:?}: a worker needs at least 1 ms to stop", self.grace));
+        }
+        if self.max_runs == 0 {
+            return refuse("`max_runs` is 0: an isolate must be good for at least one run".into());
+        }
+        Ok(())
+    }
+
+    fn pinned(&self) -> Result<Vec<usize>> {
+        let available = || -> Vec<usize> {
+            core_affinity::get_core_ids().unwrap_or_default().into_iter().map(|core| core.id).collect()
+        };
+        match &self.pinning {
+            Pinning::Off => Ok(Vec::new()),
+            Pinning::On => match available() {
+                cores if cores.is_empty() => Err(Error::config("`pinning`: the cores of this machine cannot be listed; turn it off")),
+                cores => Ok(cores),
+            },
+            Pinning::Cores(wanted) => {
+                let cores = available();
+                if wanted.is_empty() {
+                    return Err(Error::config("`pinning`: the list of cores is empty; name some, or turn it off"));
+                }
+                match wanted.iter().find(|core| !cores.contains(core)) {
+                    Some(core) => Err(Error::config(format!("`pinning`: this process may not use core {core}, only {cores:?}"))),
+                    None => Ok(wanted.clone()),
+                }
+            }
+        }
+    }
+}

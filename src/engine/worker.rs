@@ -1,0 +1,347 @@
+//! The loop of one worker's thread.
+//!
+//! What comes first: its own mailbox; then a call from the queue; when there is none, maintenance; then, for a while, spinning; then
+//! sleep.
+
+use std::cell::Cell;
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::thread::Thread;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+
+use super::crew::Shared;
+use super::stats::Counters;
+use crate::clock::Moment;
+use crate::error::Result;
+use crate::exec::{CallCore, Runtime, RuntimeFigures, SliceReport, Verdict};
+use crate::observe::{self, WorkerMeters};
+use crate::vm::{CpuClock, IsolateInterrupt};
+use crate::watchdog::{Slot, Stop};
+
+/// How often a worker renews its figures and looks for what has expired.
+const MAINTENANCE: Duration = Duration::from_millis(100);
+
+/// How long an idle worker sleeps before it looks around by itself.
+const NAP: Duration = Duration::from_secs(1);
+
+thread_local! {
+    static IS_WORKER: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether the calling thread is a worker of some engine: it must not wait for one.
+pub(super) fn is_worker_thread() -> bool {
+    IS_WORKER.get()
+}
+
+/// What the engine holds of a worker.
+pub(super) struct Link {
+    pub(super) index: usize,
+    pub(super) counters: Counters,
+    pub(super) figures: Mutex<RuntimeFigures>,
+    slot: OnceLock<Arc<Slot>>,
+    thread: OnceLock<Thread>,
+    mailbox: Mutex<VecDeque<Mail>>,
+    has_mail: AtomicBool,
+    stop: AtomicBool,
+    /// The call that runs, for whoever has to answer it when the worker is lost.
+    current: Mutex<Option<Arc<dyn CallCore>>>,
+}
+
+/// What is meant for one worker.
+pub(super) enum Mail {
+    /// A call that every worker has to run: warming, checking.
+    Run(Arc<dyn CallCore>),
+    /// Snapshots may be gone.
+    Expire,
+}
+
+impl Link {
+    pub(super) fn new(index: usize) -> Arc<Self> {
+        Arc::new(Link {
+            index,
+            counters: Counters::default(),
+            figures: Mutex::default(),
+            slot: OnceLock::new(),
+            thread: OnceLock::new(),
+            mailbox: Mutex::default(),
+            has_mail: AtomicBool::new(false),
+            stop: AtomicBool::new(false),
+            current: Mutex::new(None),
+        })
+    }
+
+    pub(super) fn post(&self, mail: Mail) {
+        self.mailbox.lock().push_back(mail);
+        self.has_mail.store(true, Ordering::Release);
+        self.wake();
+    }
+
+    pub(super) fn wake(&self) {
+        if let Some(thread) = self.thread.get() {
+            thread.unpark();
+        }
+    }
+
+    /// The worker ends as soon as it can, and what it runs is stopped.
+    pub(super) fn stop(&self) {
+        self.stop.store(true, Ordering::Release);
+        if let Some(slot) = self.slot.get() {
+            slot.stop_current(Stop::ShuttingDown);
+        }
+        self.wake();
+    }
+
+    /// The calls that nobody will run or finish any more.
+    pub(super) fn abandoned(&self) -> Vec<Arc<dyn CallCore>> {
+        let mail = std::mem::take(&mut *self.mailbox.lock());
+        let current = self.current.lock().take();
+        let calls = mail.into_iter().filter_map(|mail| match mail {
+            Mail::Run(call) => Some(call),
+            Mail::Expire => None,
+        });
+        current.into_iter().chain(calls).collect()
+    }
+
+    fn mail(&self) -> Option<Mail> {
+        if !self.has_mail.load(Ordering::Acquire) {
+            return None;
+        }
+        let mut mailbox = self.mailbox.lock();
+        let mail = mailbox.pop_front();
+        self.has_mail.store(!mailbox.is_empty(), Ordering::Release);
+        mail
+    }
+}
+
+/// A worker while its thread runs.
+struct Worker {
+    shared: Arc<Shared>,
+    link: Arc<Link>,
+    slot: Arc<Slot>,
+    runtime: Runtime,
+    meters: WorkerMeters,
+    maintained: Moment,
+    /// How many spins in a row found nothing.
+    idle_spins: u32,
+}
+
+/// The body of a worker's thread. Reports whether it could start, and returns when the worker has ended.
+pub(super) fn main(shared: Arc<Shared>, link: Arc<Link>, started: impl FnOnce(Result<()>)) {
+    IS_WORKER.set(true);
+    let _ = link.thread.set(std::thread::current());
+    let cores = &shared.config.cores;
+    if !cores.is_empty() {
+        let id = cores[link.index % cores.len()];
+        if !core_affinity::set_for_current(core_affinity::CoreId { id }) {
+            tracing::warn!(target: "jsmill", worker = link.index, core = id, "the worker could not be pinned");
+        }
+    }
+    match Worker::new(&shared, &link) {
+        Ok(mut worker) => {
+            started(Ok(()));
+            worker.work();
+            worker.end();
+        }
+        Err(error) => {
+            started(Err(error));
+            shared.worker_ended(&link, false);
+        }
+    }
+}
+
+impl Worker {
+    fn new(shared: &Arc<Shared>, link: &Arc<Link>) -> Result<Self> {
+        let clock = CpuClock::of_this_thread()
+            .map_err(|error| crate::Error::config(format!("the CPU clock of a worker's thread cannot be read: {error}")))?;
+        let interrupt = Arc::new(IsolateInterrupt::new(clock));
+        let on_lost = {
+            let (shared, link) = (Arc::downgrade(shared), link.clone());
+            Box::new(move |stop| {
+                if let Some(shared) = shared.upgrade() {
+                    shared.worker_lost(&link, stop);
+                }
+            })
+        };
+        let slot = Slot::new(interrupt.clone(), shared.config.grace, on_lost, shared.watchdog.clone());
+        let _ = link.slot.set(slot.clone());
+        let runtime = Runtime::new(shared.config.runtime.clone(), shared.code.clone(), interrupt, slot.clone());
+        let runtime = runtime.inspect_err(|_| slot.retire())?;
+        shared.meters.isolates.increment(1);
+        Ok(Worker {
+            shared: shared.clone(),
+            link: link.clone(),
+            slot,
+            runtime,
+            meters: WorkerMeters::new(link.index),
+            maintained: Moment::now(),
+            idle_spins: 0,
+        })
+    }
+
+    fn work(&mut self) {
+        while !self.link.stop.load(Ordering::Acquire) && !self.slot.is_lost() {
+            if let Some(mail) = self.link.mail() {
+                match mail {
+                    Mail::Run(call) => self.run(&call),
+                    Mail::Expire => self.runtime.expire(),
+                }
+            } else if let Some(call) = self.shared.queue.pop() {
+                self.run(&call);
+            } else if self.shared.queue.is_closed() {
+                return;
+            } else {
+                self.wait();
+            }
+        }
+    }
+
+    fn run(&mut self, call: &Arc<dyn CallCore>) {
+        *self.link.current.lock() = Some(call.clone());
+        let span = slice_span(call, self.link.index);
+        let (report, verdict) = span.in_scope(|| self.runtime.run(call));
+        *self.link.current.lock() = None;
+        self.runtime.note(&report, &call.meta().caching);
+        self.link.counters.add(&report);
+        self.meter(call, &report);
+        if !span.is_disabled() {
+            span.record("queue_us", report.queued.as_micros() as u64);
+            span.record("cpu_us", report.cpu.as_micros() as u64);
+            span.record("cached", !report.built);
+            span.record("outcome", report.stop.map_or("done", observe::reason));
+        }
+        if self.slot.is_lost() {
+            return;
+        }
+        if let Verdict::Replace(why) = verdict {
+            self.renew(why);
+        }
+        if Moment::now().since(self.maintained) >= MAINTENANCE {
+            self.runtime.expire();
+            self.publish();
+        }
+    }
+
+    fn renew(&mut self, why: &str) {
+        tracing::info!(target: "jsmill", worker = self.link.index, why, "the isolate is replaced");
+        self.shared.meters.isolates.increment(1);
+        if let Err(error) = self.runtime.renew() {
+            tracing::error!(target: "jsmill", worker = self.link.index, %error, "no new isolate");
+        }
+        self.publish();
+    }
+
+    fn meter(&self, call: &Arc<dyn CallCore>, report: &SliceReport) {
+        let meters = &self.shared.meters;
+        if !report.ran {
+            meters.refused.increment(1);
+            return;
+        }
+        match report.stop {
+            Some(stop) => {
+                meters.stopped.increment(1);
+                meters.termination(stop).increment(1);
+            }
+            None if report.panicked => meters.panics.increment(1),
+            None if report.failed => meters.error.increment(1),
+            None => meters.ok.increment(1),
+        }
+        meters.queue_seconds[call.meta().priority as usize].record(report.queued);
+        meters.slice_seconds.record(report.wall);
+        meters.cpu_seconds.record(report.cpu);
+    }
+
+    /// There is nothing to do.
+    fn wait(&mut self) {
+        if self.spin() {
+            return;
+        }
+        let now = Moment::now();
+        if now.since(self.maintained) >= MAINTENANCE {
+            if let Verdict::Replace(why) = self.runtime.maintain() {
+                self.renew(why);
+            }
+            self.publish();
+            return;
+        }
+        if !self.shared.queue.announce_sleep() {
+            return;
+        }
+        // Whatever came before the announcement is seen here, whatever comes after it wakes the thread.
+        let busy = self.link.has_mail.load(Ordering::Acquire)
+            || self.link.stop.load(Ordering::Acquire)
+            || self.shared.queue.is_closed();
+        if !busy {
+            std::thread::park_timeout(if self.slept_long() { NAP } else { MAINTENANCE });
+        }
+        self.shared.queue.announce_awake();
+    }
+
+    /// After a while without work the worker looks around more rarely.
+    fn slept_long(&self) -> bool {
+        self.idle_spins > 1_000
+    }
+
+    /// Looks for work for a few microseconds. A worker that found nothing for a while does so once in 64 times only.
+    fn spin(&mut self) -> bool {
+        let time = self.shared.config.spin;
+        self.idle_spins = self.idle_spins.saturating_add(1);
+        if time.is_zero() || (self.idle_spins > 16 && self.idle_spins % 64 != 0) {
+            return false;
+        }
+        let end = Moment::now().after(time);
+        loop {
+            for _ in 0..32 {
+                if !self.shared.queue.is_empty() || self.link.has_mail.load(Ordering::Relaxed) {
+                    self.idle_spins = 0;
+                    return true;
+                }
+                std::hint::spin_loop();
+            }
+            if Moment::now() >= end {
+                return false;
+            }
+        }
+    }
+
+    /// Renews what is seen of this worker.
+    fn publish(&mut self) {
+        self.maintained = Moment::now();
+        let figures = self.runtime.figures();
+        let before = std::mem::replace(&mut *self.link.figures.lock(), figures);
+        let meters = &self.shared.meters;
+        meters.context_hits.increment(figures.cache.hits - before.cache.hits);
+        meters.context_misses.increment(figures.cache.misses - before.cache.misses);
+        meters.contexts_built.increment(figures.built - before.built);
+        meters.collections.increment(figures.collections - before.collections);
+        self.meters.contexts.set(figures.contexts as f64);
+        self.meters.detached.set(figures.heap.contexts.saturating_sub(figures.contexts) as f64);
+        self.meters.values.set(figures.values as f64);
+        self.meters.heap.set(figures.heap.used.get() as f64);
+        self.meters.buffers.set(figures.buffers.get() as f64);
+        self.shared.publish();
+    }
+
+    fn end(mut self) {
+        let lost = self.slot.is_lost();
+        self.runtime.close();
+        self.slot.retire();
+        let (shared, link) = (self.shared.clone(), self.link.clone());
+        drop(self);
+        shared.worker_ended(&link, lost);
+    }
+}
+
+fn slice_span(call: &Arc<dyn CallCore>, worker: usize) -> tracing::Span {
+    use tracing::field::Empty;
+    let parent = &call.meta().span;
+    if parent.is_disabled() {
+        return tracing::Span::none();
+    }
+    tracing::debug_span!(
+        target: "jsmill", parent: parent, "slice",
+        worker, queue_us = Empty, cpu_us = Empty, cached = Empty, outcome = Empty
+    )
+}

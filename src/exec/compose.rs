@@ -1,0 +1,196 @@
+//! A task put together from its parts.
+
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use super::shared::ErasedShared;
+use super::{Caching, Limits, OneOff, Priority, Shared, Task};
+use crate::error::Error;
+use crate::vm::Logger;
+use crate::wire::Policy;
+
+/// Strategies of execution: exactly one for each task.
+pub mod strategy {
+    /// Not chosen yet: such a composition cannot be run.
+    pub struct Unset;
+    /// Runs once, without a pause: [`OneOff`](crate::OneOff).
+    pub struct OneOff;
+}
+
+/// Caching strategies: one for each task at most.
+pub mod cache {
+    /// A new context for each run.
+    pub struct Unset;
+    /// A context for each snapshot of the script.
+    pub struct Memory;
+    /// A context for each key that the embedder vouches for.
+    pub struct Stable;
+}
+
+/// Sees the errors of a task on the worker, before the caller does, and may put another in their place.
+///
+/// Called once for each failed run, outside of V8. A panic in it fails the call with `HostPanicked`.
+pub trait ExceptionHandler: Send + Sync + 'static {
+    /// The error that the caller gets.
+    fn handle(&self, error: Error) -> Error;
+}
+
+impl<F: Fn(Error) -> Error + Send + Sync + 'static> ExceptionHandler for F {
+    fn handle(&self, error: Error) -> Error {
+        self(error)
+    }
+}
+
+/// A task with one strategy of execution, at most one caching strategy, and what else it wants. Wrong combinations do not compile.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use jsmill::*;
+/// # struct Answer(Arc<Script>);
+/// # impl Task for Answer { fn script(&self) -> &Arc<Script> { &self.0 } }
+/// # impl OneOff for Answer {
+/// #     type Output = i32;
+/// #     fn run(&self, _: &mut Scope<'_, '_, '_>) -> Result<i32> { Ok(42) }
+/// # }
+/// # fn main() -> Result<()> {
+/// # let engine = Engine::builder().workers(1).build()?;
+/// # let task = Answer(Script::new("a.js", "")?);
+/// let answer = engine.run_blocking(
+///     Composition::new(task)
+///         .one_off()
+///         .memory()
+///         .priority(Priority::Critical)
+///         .on_exception(|error: Error| Error::task(format!("no answer: {error}"))),
+/// )?;
+/// assert_eq!(answer, 42);
+/// # Ok(())
+/// # }
+/// ```
+///
+/// One strategy only, and none twice:
+///
+/// ```compile_fail
+/// # fn f<T: jsmill::OneOff>(task: T) {
+/// jsmill::Composition::new(task).one_off().memory().stable("key");
+/// # }
+/// ```
+#[must_use = "`Engine::run` runs it"]
+pub struct Composition<T, Strategy = strategy::Unset, Cache = cache::Unset> {
+    pub(crate) task: T,
+    pub(crate) caching: Caching,
+    pub(crate) limits: Option<Limits>,
+    pub(crate) policy: Policy,
+    pub(crate) priority: Priority,
+    pub(crate) handler: Option<Arc<dyn ExceptionHandler>>,
+    pub(crate) logger: Option<Arc<dyn Logger>>,
+    pub(crate) shared: Vec<(usize, ErasedShared)>,
+    parts: PhantomData<fn() -> (Strategy, Cache)>,
+}
+
+impl<T: Task> Composition<T> {
+    /// A task without a strategy yet.
+    pub fn new(task: T) -> Self {
+        Composition {
+            task,
+            caching: Caching::None,
+            limits: None,
+            policy: Policy::default(),
+            priority: Priority::default(),
+            handler: None,
+            logger: None,
+            shared: Vec::new(),
+            parts: PhantomData,
+        }
+    }
+}
+
+impl<T, Strategy, Cache> Composition<T, Strategy, Cache> {
+    fn with<S, C>(self) -> Composition<T, S, C> {
+        let Composition { task, caching, limits, policy, priority, handler, logger, shared, parts: _ } = self;
+        Composition { task, caching, limits, policy, priority, handler, logger, shared, parts: PhantomData }
+    }
+
+    /// The limits of a run. Default: those of the engine.
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = Some(limits);
+        self
+    }
+
+    /// What to do with values that have no exact counterpart on the other side. Default: refuse them.
+    pub fn policy(mut self, policy: Policy) -> Self {
+        self.policy = policy;
+        self
+    }
+
+    /// How urgent a run is.
+    pub fn priority(mut self, priority: Priority) -> Self {
+        self.priority = priority;
+        self
+    }
+
+    /// Sees errors on the worker and may replace them.
+    pub fn on_exception(mut self, handler: impl ExceptionHandler) -> Self {
+        self.handler = Some(Arc::new(handler));
+        self
+    }
+
+    /// Makes a shared value ready for the run, which finds the first one as [`Scope::shared`](crate::Scope::shared)`(0)`.
+    pub fn share<V>(mut self, value: &Shared<V>) -> Self {
+        self.shared.push((self.shared.len(), value.erased.clone()));
+        self
+    }
+
+    /// Receives what the script writes to `console`.
+    pub fn logger(mut self, logger: impl Logger) -> Self {
+        self.logger = Some(Arc::new(logger));
+        self
+    }
+}
+
+impl<T: OneOff, Cache> Composition<T, strategy::Unset, Cache> {
+    /// Runs once, without a pause.
+    pub fn one_off(self) -> Composition<T, strategy::OneOff, Cache> {
+        self.with()
+    }
+}
+
+impl<T, Strategy> Composition<T, Strategy, cache::Unset> {
+    /// Keeps the context for as long as this snapshot of the script lives: [`Caching::Memory`].
+    pub fn memory(mut self) -> Composition<T, Strategy, cache::Memory> {
+        self.caching = Caching::Memory;
+        self.with()
+    }
+
+    /// Keeps the context under a key that stands for exactly this content of the script: [`Caching::Stable`].
+    pub fn stable(mut self, key: impl AsRef<str>) -> Composition<T, Strategy, cache::Stable> {
+        self.caching = Caching::Stable(key.as_ref().into());
+        self.with()
+    }
+}
+
+mod sealed {
+    pub trait Sealed {}
+    impl<T: super::OneOff, C> Sealed for super::Composition<T, super::strategy::OneOff, C> {}
+}
+
+/// A complete composition. Implemented for those with a strategy whose trait the task implements.
+#[diagnostic::on_unimplemented(
+    message = "this composition cannot be run: it has no strategy of execution",
+    label = "choose one, as with `.one_off()`"
+)]
+pub trait Runnable: sealed::Sealed + Send + 'static {
+    /// What the task gives back.
+    type Output: Send + 'static;
+    /// The task.
+    type Task: OneOff<Output = Self::Output>;
+    #[doc(hidden)]
+    fn into_composition(self) -> Composition<Self::Task, strategy::OneOff, ()>;
+}
+
+impl<T: OneOff, C: 'static> Runnable for Composition<T, strategy::OneOff, C> {
+    type Output = T::Output;
+    type Task = T;
+    fn into_composition(self) -> Composition<T, strategy::OneOff, ()> {
+        self.with()
+    }
+}

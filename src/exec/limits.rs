@@ -1,0 +1,68 @@
+//! What a call may use, and how urgent it is.
+
+use std::time::Duration;
+
+use crate::units::Bytes;
+
+/// The limits of one call. Each has an error kind of its own; `None` is no limit.
+///
+/// ```
+/// use jsmill::{Bytes, Limits};
+/// use std::time::Duration;
+/// let limits = Limits { cpu_budget: Some(Duration::from_millis(50)), ..Limits::default() };
+/// assert_eq!(limits.slice_timeout, Some(Duration::from_secs(1)));
+/// assert_eq!(limits.result, Bytes::mib(64));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// The longest stay inside V8 without a pause, in wall-clock time. Covers loading the script, the function itself, converting
+    /// its result, and describing its error. Default: 1 s. Costs some ten nanoseconds a call.
+    pub slice_timeout: Option<Duration>,
+    /// The CPU time of the worker's thread that the call may use. Does not count V8's helper threads. Accurate to about a
+    /// millisecond. Default: none.
+    pub cpu_budget: Option<Duration>,
+    /// The time from submission to answer, waiting in the queue included. Default: none.
+    pub deadline: Option<Duration>,
+    /// The size of the arguments and of the result, in V8's structured-clone format, each. Default: 64 MiB.
+    pub result: Bytes,
+    /// How deeply arguments and results may be nested. Default: 256 levels.
+    pub depth: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits {
+            slice_timeout: Some(Duration::from_secs(1)),
+            cpu_budget: None,
+            deadline: None,
+            result: Bytes::mib(64),
+            depth: 256,
+        }
+    }
+}
+
+/// How urgent a call is. Workers take the most urgent first; each priority has its own bounded queue.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Priority {
+    /// Taken before all others.
+    Critical,
+    /// The default.
+    #[default]
+    Normal,
+    /// Taken when nothing else waits.
+    Background,
+}
+
+impl Priority {
+    /// All priorities, the most urgent first.
+    pub const ALL: [Priority; 3] = [Priority::Critical, Priority::Normal, Priority::Background];
+
+    /// `critical`, `normal` or `background`, as in spans and metrics.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Priority::Critical => "critical",
+            Priority::Normal => "normal",
+            Priority::Background => "background",
+        }
+    }
+}
