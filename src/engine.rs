@@ -185,7 +185,9 @@ impl Engine {
     /// As with [`shutdown`](Engine::shutdown); `Config` on a worker's thread, which cannot wait for itself.
     pub fn shutdown_blocking(&self) -> Result<()> {
         if worker::is_worker_thread() {
-            return Err(Error::config("`shutdown_blocking` was called on a worker, which would wait for itself; call it elsewhere"));
+            return Err(Error::config(
+                "`shutdown_blocking` was called on a worker, which would wait for itself; call it elsewhere",
+            ));
         }
         self.shared().drain()
     }

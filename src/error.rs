@@ -44,7 +44,6 @@ struct Inner {
     kind: ErrorKind,
     /// `price.js: main`, where the error belongs to a call.
     place: Option<String>,
-    source: Option<Box<dyn std::error::Error + Send + Sync>>,
 }
 
 /// What a caller can tell apart.
@@ -222,39 +221,27 @@ impl Error {
         }
         let place = Some(if function.is_empty() { script.to_owned() } else { format!("{script}: {function}") });
         let inner = match Arc::try_unwrap(self.inner) {
-            Ok(inner) => Inner { place, ..inner },
-            Err(shared) => Inner { kind: shared.kind.clone(), place, source: None },
+            Ok(inner) => Inner { kind: inner.kind, place },
+            Err(shared) => Inner { kind: shared.kind.clone(), place },
         };
         Error { inner: Arc::new(inner) }
-    }
-
-    pub(crate) fn with_source(kind: ErrorKind, source: impl std::error::Error + Send + Sync + 'static) -> Self {
-        Error { inner: Arc::new(Inner { kind, place: None, source: Some(Box::new(source)) }) }
     }
 }
 
 impl From<ErrorKind> for Error {
     fn from(kind: ErrorKind) -> Self {
-        Error { inner: Arc::new(Inner { kind, place: None, source: None }) }
+        Error { inner: Arc::new(Inner { kind, place: None }) }
     }
 }
 
-impl std::error::Error for Error {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        self.inner.source.as_ref().map(|source| &**source as _)
-    }
-}
+impl std::error::Error for Error {}
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(place) = &self.inner.place {
             write!(f, "{place}: ")?;
         }
-        self.inner.kind.fmt(f)?;
-        match &self.inner.source {
-            Some(source) => write!(f, ": {source}"),
-            None => Ok(()),
-        }
+        self.inner.kind.fmt(f)
     }
 }
 
@@ -273,10 +260,9 @@ impl fmt::Display for ErrorKind {
             }
             ErrorKind::NoSuchFunction { function, help } => write!(f, "there is no function `{function}`; {help}"),
             ErrorKind::Convert { path, message } => write!(f, "{path}: {message}"),
-            ErrorKind::SliceTimeout { limit } => write!(
-                f,
-                "ran for longer than its slice timeout of {limit:?}; give it less work or raise `timeout`"
-            ),
+            ErrorKind::SliceTimeout { limit } => {
+                write!(f, "ran for longer than its slice timeout of {limit:?}; give it less work or raise `timeout`")
+            }
             ErrorKind::CpuBudget { limit } => {
                 write!(f, "used up its CPU budget of {limit:?}; give it less work or raise `cpu_budget`")
             }

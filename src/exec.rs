@@ -26,7 +26,9 @@ pub use compose::{Composition, ExceptionHandler, Runnable, cache, strategy};
 pub use context_cache::Caching;
 pub(crate) use function::FunctionCall;
 pub use limits::{Limits, Priority};
-pub(crate) use runtime::{Runtime, RuntimeFigures, RuntimeOptions, SliceReport, Verdict, deadline, plain_kind, stopped};
+pub(crate) use runtime::{
+    Runtime, RuntimeFigures, RuntimeOptions, SliceReport, Verdict, deadline, plain_kind, stopped,
+};
 pub(crate) use shared::ErasedShared;
 pub use shared::Shared;
 pub use task::{OneOff, Task};

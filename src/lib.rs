@@ -1,5 +1,78 @@
-//! jsmill
-#![allow(dead_code)]
+//! An embedded JavaScript compute engine for backends.
+//!
+//! A service links jsmill in, keeps the parts of its algorithms that change every week in JavaScript, and swaps them while it runs.
+//! The service keeps its own code, clients and data, and lends what it likes to the scripts.
+//!
+//! ```
+//! use jsmill::{Engine, Live, Script};
+//! use serde::{Deserialize, Serialize};
+//!
+//! #[derive(Serialize)]
+//! struct Order {
+//!     net: f64,
+//!     items: u32,
+//! }
+//!
+//! #[derive(Deserialize, Debug, PartialEq)]
+//! struct Price {
+//!     total: f64,
+//! }
+//!
+//! #[tokio::main(flavor = "current_thread")]
+//! async fn main() -> jsmill::Result<()> {
+//!     let engine = Engine::builder().workers(2).build()?;
+//!     let script = Live::new(Script::new("price.js", "const price = (order) => ({ total: order.net * 1.2 });")?);
+//!
+//!     let order = Order { net: 10.0, items: 3 };
+//!     let price: Price = engine.task(&script).call("price", (&order,)).await?;
+//!     assert_eq!(price, Price { total: 12.0 });
+//!
+//!     // A new version, while calls run: they finish on the old one, later ones take the new one, none waits for a compilation.
+//!     let newer = "const price = ({ net, items }) => ({ total: net * (items > 2 ? 1.1 : 1.2) });";
+//!     script.store(&engine, Script::new("price.js", newer)?).await?;
+//!     let price: Price = engine.task(&script).call("price", (&order,)).await?;
+//!     assert_eq!(price, Price { total: 11.0 });
+//!     Ok(())
+//! }
+//! ```
+//!
+//! # Core concepts
+//!
+//! | type | what it is | owns | how many | lives | threads |
+//! | --- | --- | --- | --- | --- | --- |
+//! | [`Engine`] | the handle | the workers | one for a service, usually | until its last clone is dropped | any |
+//! | *worker* | a pinned thread with one V8 isolate | contexts, converted values | one for each core | as long as the engine; replaced when V8 does not stop | its own |
+//! | [`Script`] | one version of an algorithm: an immutable *snapshot* behind an `Arc` | sources | one for each version | while anybody holds it | any |
+//! | [`Live`] | the place that holds the current snapshot | a snapshot | one for each algorithm | as you like | any |
+//! | *context* | a V8 global with one snapshot loaded into it | the script's objects | one for each snapshot and worker, made at first use | until the snapshot is gone | its worker's |
+//! | *call* | what [`Engine::task`] submits: a function, arguments, limits | its arguments | thousands a second | from `call` to its answer, or to the drop of its future | made anywhere, runs on one worker |
+//! | *slice* | an uninterrupted stay inside V8, under the watchdog | | one at a time on a worker | the run of the function | its worker's |
+//! | [`Shared`] | a large value of the host that scripts see frozen | an `Arc` of it | a few | while you hold it | any |
+//! | [`Task`] | what a call is underneath, with access to V8's scope | whatever it needs | where functions are not enough | one run | its `run` on a worker |
+//!
+//! A call goes into a bounded queue (a full one makes the caller wait), is taken by a worker, finds its context in that worker's cache
+//! or builds it, and its result is converted there into your type. No value of V8 leaves its worker.
+//!
+//! **Isolation.** A context is used by many runs, and none may see another one: once loaded, everything that outlives a run is
+//! read-only, built-ins included, and state at the top level of a script is refused when the script is made. [`Isolation`] has the
+//! other ways.
+//!
+//! **Limits.** Wall-clock time of a slice, CPU time, deadline, stack, heap, array buffers, size and depth of values: each has a default,
+//! and an [`ErrorKind`] of its own. See [`Limits`] and [`EngineBuilder`].
+//!
+//! **Conversion.** By serde, in both directions, under a [`Policy`]: a value keeps its meaning, or the call fails with the path of the
+//! culprit. See [`conversion`] for the tables.
+//!
+//! **Observing.** [`Engine::stats`], [`metrics`], `tracing` spans `call` and `slice` under the target `jsmill`, and `console` of scripts
+//! under `jsmill::console`.
+//!
+//! # Layers
+//!
+//! Each uses only those above it in this list: `error`, `script`, `units`, `clock`, `wire` (values as V8's bytes) - `watchdog`, `observe` -
+//! `vm` (V8, all `unsafe`) - `exec` (tasks, contexts, one worker's inside) - `engine` (workers, queue, handles). A test reads the `use` lines.
+
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 mod clock;
 mod engine;
 mod error;
@@ -10,10 +83,26 @@ mod units;
 mod vm;
 mod watchdog;
 mod wire;
-pub use engine::{CallFuture, Engine, EngineBuilder, Live, Pinning, Prepared, Rejected, Snapshot, Stats, Stopped, TaskBuilder, Watch, WorkerStats};
-pub use error::{Error, ErrorKind, Result, ScriptError, Frame, Finding};
-pub use exec::{Arg, ArgEncoder, Args, Caching, Composition, ExceptionHandler, Limits, OneOff, Priority, Runnable, Shared, Task, cache, strategy};
+
+pub use engine::{
+    CallFuture, Engine, EngineBuilder, Live, Pinning, Prepared, Rejected, Snapshot, Stats, Stopped, TaskBuilder, Watch,
+    WorkerStats,
+};
+pub use error::{Error, ErrorKind, Finding, Frame, Result, ScriptError};
+pub use exec::{
+    Arg, ArgEncoder, Args, Caching, Composition, ExceptionHandler, Limits, OneOff, Priority, Runnable, Shared, Task,
+    cache, strategy,
+};
 pub use script::{Isolation, Script, ScriptBuilder};
 pub use units::Bytes;
-pub use wire::{BigInts, NonFinite, Policy, Surrogates, Undefined};
 pub use vm::{HostError, HostFunction, LogLevel, LogLine, Logger, Scope};
+pub use wire::{BigInts, NonFinite, Policy, Surrogates, Undefined};
+
+/// The V8 bindings that [`Scope::v8`] speaks. Their major version moves every four weeks, and with it this item alone.
+pub use v8;
+
+#[doc = include_str!("observe.md")]
+pub mod metrics {}
+
+#[doc = include_str!("wire.md")]
+pub mod conversion {}

@@ -1,27 +1,4 @@
-//! What one sees of an engine from outside: metrics.
-//!
-//! All names and units:
-//!
-//! | name | kind | unit | labels |
-//! | --- | --- | --- | --- |
-//! | `jsmill_calls_total` | counter | calls | `outcome`: `ok`, `error`, `stopped`, `refused` |
-//! | `jsmill_terminations_total` | counter | slices | `reason`: `slice_timeout`, `cpu_budget`, `deadline`, `heap_limit`, `buffer_limit`, `cancelled`, `shutting_down`, `host_panic` |
-//! | `jsmill_queue_seconds` | histogram | seconds in the queue | `priority` |
-//! | `jsmill_slice_seconds` | histogram | wall-clock seconds of a slice | |
-//! | `jsmill_cpu_seconds` | histogram | CPU seconds of a slice | |
-//! | `jsmill_queue_length` | gauge | calls | `priority` |
-//! | `jsmill_context_hits_total`, `jsmill_context_misses_total` | counter | look-ups | |
-//! | `jsmill_contexts_built_total` | counter | contexts | |
-//! | `jsmill_contexts`, `jsmill_detached_contexts` | gauge | contexts | `worker` |
-//! | `jsmill_values` | gauge | shared values | `worker` |
-//! | `jsmill_heap_bytes`, `jsmill_buffer_bytes` | gauge | bytes | `worker` |
-//! | `jsmill_collections_total` | counter | collections that the engine asked for | |
-//! | `jsmill_compilations_total` | counter | sources | `code`: `compiled`, `reused`, `rejected` |
-//! | `jsmill_isolates_total` | counter | isolates made | |
-//! | `jsmill_lost_workers_total` | counter | workers | |
-//! | `jsmill_lost_workers` | gauge | threads of lost workers that still run | |
-//!
-//! The recorder is asked for its handles once, when the engine is built: install it before.
+//! What one sees of an engine from outside: metrics. Their names and units are in `observe.md`.
 
 use metrics::{Counter, Gauge, Histogram, counter, gauge, histogram};
 

@@ -99,10 +99,6 @@ impl Script {
         self.isolation
     }
 
-    pub(crate) fn shared_name(&self) -> &Arc<str> {
-        &self.name
-    }
-
     pub(crate) fn kind(&self) -> Kind {
         self.kind
     }

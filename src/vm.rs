@@ -26,13 +26,13 @@ mod scope;
 mod snapshot;
 mod thread;
 
-pub(crate) use callback::{guarded, quietly};
+pub(crate) use callback::guarded;
 pub use callback::{HostError, HostFunction};
 pub(crate) use code::CodeCache;
 pub use console::{LogLevel, LogLine, Logger};
 pub(crate) use context::ScriptContext;
 pub(crate) use convert::{arguments, error as convert_error};
-pub(crate) use exception::{is_refused_buffer, stopped};
+pub(crate) use exception::is_refused_buffer;
 pub(crate) use host::Host;
 pub(crate) use interrupt::IsolateInterrupt;
 pub(crate) use isolate::{HeapFigures, Isolate, IsolateOptions, Memory};

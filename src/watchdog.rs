@@ -11,13 +11,15 @@
 
 mod alarm;
 mod slice;
+#[cfg(test)]
+mod slice_tests;
 mod slot;
 mod sync;
 mod thread;
 
 pub(crate) use alarm::Alarm;
 pub(crate) use slice::{Epoch, SliceState, Stop};
-pub(crate) use slot::{CpuLimit, Limits, Lost, Slot};
+pub(crate) use slot::{CpuLimit, Limits, Slot};
 pub(crate) use thread::{Watchdog, Watched};
 
 use std::time::Duration;

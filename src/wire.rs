@@ -11,45 +11,7 @@
 //!
 //! What it does not know: isolates, contexts, getters, proxies, `toJSON`. Those run while V8 writes its bytes.
 //!
-//! # Rust to JavaScript
-//!
-//! | Rust | JavaScript |
-//! | --- | --- |
-//! | struct, map | plain object; `__proto__` is an ordinary key; of equal keys the last one wins |
-//! | map key: string, char, integer, bool, unit variant | the text of it; any other key is an error |
-//! | sequence, tuple, tuple struct | array |
-//! | `None`, `()`, unit struct | `null` |
-//! | unit variant | its name |
-//! | other variants | `{name: value}`, with an array for a tuple and an object for fields |
-//! | integer within ±(2^53 - 1) | number |
-//! | integer beyond | error, or BigInt with [`BigInts::Allow`] |
-//! | float | number, -0 kept; NaN and infinities by [`NonFinite`] |
-//! | bytes (`serialize_bytes`) | `Uint8Array` |
-//! | `serde_json::value::RawValue` | what its text says, under the same rules |
-//!
-//! # JavaScript to Rust
-//!
-//! "Free" is a target that takes what it gets, as `serde_json::Value` does.
-//!
-//! | JavaScript | Rust |
-//! | --- | --- |
-//! | number | integer if it is whole, safe and in range, else an error; `f64`; `f32` rounded, if within range |
-//! | number, free | `u64` or `i64` if whole and safe, else `f64` (so is -0) |
-//! | BigInt | integers if in range; free only with [`BigInts::Allow`] |
-//! | string | text; lone surrogates by [`Surrogates`] |
-//! | `undefined` and holes inside a value | by [`Undefined`] |
-//! | `undefined` as the whole value | `()` only |
-//! | object, Map | struct or map; number keys are text, and parse into integer keys |
-//! | array, Set, typed array | sequence |
-//! | `Uint8Array`, `Uint8ClampedArray`, `ArrayBuffer`, `DataView` | bytes where asked for, else a sequence of numbers |
-//! | Date | text as `toISOString` gives it; milliseconds for `i64`, `u64`, `i128`, `u128` and `f64` |
-//! | boxed primitive | the primitive |
-//! | Error | `name`, `message`, and `cause` if it has one |
-//! | RegExp, shared memory, WebAssembly, host objects | error |
-//! | array with a non-index property | error |
-//! | an object met twice | decoded twice; a cycle is an error |
-//!
-//! A field that the target ignores is stepped over and not checked.
+//! The tables of what becomes of what are in `wire.md`.
 
 mod access;
 mod compound;
@@ -85,7 +47,7 @@ mod round_trip_tests;
 
 pub(crate) use decode::{decode, decode_bool, decode_f64, decode_null, decode_str, decode_undefined};
 pub(crate) use encode::{Encoded, Encoder, encode};
-pub use error::{Error, Path, Reason, Segment};
+pub(crate) use error::{Error, Reason};
 pub(crate) use scalar::{Scalar, scalars};
 
 /// What to do with values that have no exact counterpart on the other side. The default refuses them all.

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use super::config::{Options, Pinning};
 use super::Engine;
+use super::config::{Options, Pinning};
 use crate::error::Result;
 use crate::exec::{Limits, Priority};
 use crate::units::Bytes;

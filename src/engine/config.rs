@@ -152,10 +152,16 @@ impl Options {
             return refuse(format!("`heap_limit` is {}: it must be between 16 MiB and 64 GiB", self.heap_limit));
         }
         if self.heap_initial > self.heap_limit {
-            return refuse(format!("`heap_initial` is {}, more than `heap_limit` with {}", self.heap_initial, self.heap_limit));
+            return refuse(format!(
+                "`heap_initial` is {}, more than `heap_limit` with {}",
+                self.heap_initial, self.heap_limit
+            ));
         }
         if self.wasm_memory_limit < Bytes::kib(64) || self.wasm_memory_limit > Bytes::gib(4) {
-            return refuse(format!("`wasm_memory_limit` is {}: it must be between 64 KiB and 4 GiB", self.wasm_memory_limit));
+            return refuse(format!(
+                "`wasm_memory_limit` is {}: it must be between 64 KiB and 4 GiB",
+                self.wasm_memory_limit
+            ));
         }
         if let Some(index) = self.queue_depth.iter().position(|depth| *depth == 0 || *depth > 1 << 20) {
             let name = crate::Priority::ALL[index].name();
@@ -183,7 +189,9 @@ impl Options {
         match &self.pinning {
             Pinning::Off => Ok(Vec::new()),
             Pinning::On => match available() {
-                cores if cores.is_empty() => Err(Error::config("`pinning`: the cores of this machine cannot be listed; turn it off")),
+                cores if cores.is_empty() => {
+                    Err(Error::config("`pinning`: the cores of this machine cannot be listed; turn it off"))
+                }
                 cores => Ok(cores),
             },
             Pinning::Cores(wanted) => {
@@ -192,7 +200,9 @@ impl Options {
                     return Err(Error::config("`pinning`: the list of cores is empty; name some, or turn it off"));
                 }
                 match wanted.iter().find(|core| !cores.contains(core)) {
-                    Some(core) => Err(Error::config(format!("`pinning`: this process may not use core {core}, only {cores:?}"))),
+                    Some(core) => {
+                        Err(Error::config(format!("`pinning`: this process may not use core {core}, only {cores:?}")))
+                    }
                     None => Ok(wanted.clone()),
                 }
             }

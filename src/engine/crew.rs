@@ -226,7 +226,8 @@ impl Shared {
             gauge.set(length as f64);
         }
         let counters = &self.code.counters;
-        let now = [&counters.compiled, &counters.reused, &counters.rejected].map(|counter| counter.load(Ordering::Relaxed));
+        let now =
+            [&counters.compiled, &counters.reused, &counters.rejected].map(|counter| counter.load(Ordering::Relaxed));
         let mut before = self.published_code.lock();
         let meters = [&self.meters.compiled, &self.meters.reused, &self.meters.rejected];
         for ((meter, now), before) in meters.into_iter().zip(now).zip(*before) {

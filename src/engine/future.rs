@@ -25,7 +25,10 @@ type Enqueue<R> = Pin<Box<dyn Future<Output = Result<Pending<FunctionCall<R>>>> 
 
 enum State<R: DeserializeOwned + Send + 'static> {
     Failed(Error),
-    Ready { shared: Arc<Shared>, call: Arc<Call<FunctionCall<R>>> },
+    Ready {
+        shared: Arc<Shared>,
+        call: Arc<Call<FunctionCall<R>>>,
+    },
     /// The queue is full.
     Waiting(Enqueue<R>),
     Queued(Pending<FunctionCall<R>>),

@@ -32,7 +32,13 @@ impl<A: Args, R: DeserializeOwned + Send + 'static> Prepared<A, R> {
         check_arity(&snapshot, function, A::COUNT).map_err(|error| error.at(snapshot.name(), function))?;
         on_every_worker(engine, &snapshot, Some(function)).await?;
         let options = CallOptions::new(engine.limits());
-        Ok(Prepared { engine: engine.clone(), script: Box::new(script), function: function.into(), options, types: PhantomData })
+        Ok(Prepared {
+            engine: engine.clone(),
+            script: Box::new(script),
+            function: function.into(),
+            options,
+            types: PhantomData,
+        })
     }
 
     /// The limits of the calls. Default: those of the engine.

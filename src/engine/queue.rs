@@ -131,7 +131,8 @@ impl<T: Queued> Queue<T> {
         }
         let (lane, entry) = {
             let mut inner = self.inner.lock();
-            let found = inner.lanes.iter_mut().enumerate().find_map(|(lane, entries)| Some((lane, entries.pop_front()?)))?;
+            let found =
+                inner.lanes.iter_mut().enumerate().find_map(|(lane, entries)| Some((lane, entries.pop_front()?)))?;
             self.length.fetch_sub(1, Ordering::Release);
             found
         };

@@ -45,7 +45,10 @@ impl<T: OneOff> Work for Composed<T> {
 }
 
 /// The call of a composition.
-pub(super) fn composed<T: OneOff, C>(engine: &Engine, composition: Composition<T, strategy::OneOff, C>) -> Arc<Call<Composed<T>>> {
+pub(super) fn composed<T: OneOff, C>(
+    engine: &Engine,
+    composition: Composition<T, strategy::OneOff, C>,
+) -> Arc<Call<Composed<T>>> {
     let limits = composition.limits.unwrap_or_else(|| engine.limits());
     let (submitted, deadline) = moments(&limits);
     let meta = Meta {
@@ -126,7 +129,10 @@ pub(super) fn enqueue_blocking<W: Work>(shared: &Shared, call: Arc<Call<W>>) -> 
 }
 
 /// Puts a call into the queue if there is room, else gives it back.
-pub(super) fn try_enqueue<W: Work>(shared: &Shared, call: Arc<Call<W>>) -> std::result::Result<Pending<W>, (Error, Arc<Call<W>>)> {
+pub(super) fn try_enqueue<W: Work>(
+    shared: &Shared,
+    call: Arc<Call<W>>,
+) -> std::result::Result<Pending<W>, (Error, Arc<Call<W>>)> {
     match shared.queue.try_room(call.meta().priority) {
         Ok(room) => push(shared, room, call.clone()).map_err(|error| (error, call)),
         Err(why) => Err((refused(shared, &call, why), call)),

@@ -154,8 +154,9 @@ pub(super) fn main(shared: Arc<Shared>, link: Arc<Link>, started: impl FnOnce(Re
 
 impl Worker {
     fn new(shared: &Arc<Shared>, link: &Arc<Link>) -> Result<Self> {
-        let clock = CpuClock::of_this_thread()
-            .map_err(|error| crate::Error::config(format!("the CPU clock of a worker's thread cannot be read: {error}")))?;
+        let clock = CpuClock::of_this_thread().map_err(|error| {
+            crate::Error::config(format!("the CPU clock of a worker's thread cannot be read: {error}"))
+        })?;
         let interrupt = Arc::new(IsolateInterrupt::new(clock));
         let on_lost = {
             let (shared, link) = (Arc::downgrade(shared), link.clone());
@@ -288,7 +289,7 @@ impl Worker {
     fn spin(&mut self) -> bool {
         let time = self.shared.config.spin;
         self.idle_spins = self.idle_spins.saturating_add(1);
-        if time.is_zero() || (self.idle_spins > 16 && self.idle_spins % 64 != 0) {
+        if time.is_zero() || (self.idle_spins > 16 && !self.idle_spins.is_multiple_of(64)) {
             return false;
         }
         let end = Moment::now().after(time);

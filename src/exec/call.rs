@@ -78,7 +78,12 @@ pub(crate) struct Call<W: Work> {
 
 enum State<T> {
     Queued(Option<Waker>),
-    Running { waker: Option<Waker>, slot: Arc<Slot>, epoch: Epoch, result: Option<Result<T>> },
+    Running {
+        waker: Option<Waker>,
+        slot: Arc<Slot>,
+        epoch: Epoch,
+        result: Option<Result<T>>,
+    },
     Answered(Result<T>),
     /// The answer was taken, or nobody wants it.
     Over,
@@ -87,11 +92,6 @@ enum State<T> {
 impl<W: Work> Call<W> {
     pub(crate) fn new(meta: Meta, work: W) -> Arc<Self> {
         Arc::new(Call { meta, work, state: Mutex::new(State::Queued(None)) })
-    }
-
-    /// Gives the work of a call back that was never queued.
-    pub(crate) fn into_work(self: Arc<Self>) -> Option<W> {
-        Arc::try_unwrap(self).ok().map(|call| call.work)
     }
 
     fn answer(&self, result: Result<W::Output>) {

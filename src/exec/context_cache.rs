@@ -72,12 +72,19 @@ impl<C> ContextCache<C> {
     ///
     /// # Errors
     /// `Config` when a stable key was used for another content.
-    pub(super) fn get(&mut self, caching: &Caching, script: &Arc<Script>, kind: TypeId, now: Moment) -> Result<Option<Rc<C>>> {
+    pub(super) fn get(
+        &mut self,
+        caching: &Caching,
+        script: &Arc<Script>,
+        kind: TypeId,
+        now: Moment,
+    ) -> Result<Option<Rc<C>>> {
         let entry = match caching {
             Caching::None => return Ok(None),
             Caching::Memory => self.memory.get_mut(&(address(script), kind)),
             Caching::Stable(key) => {
-                let entry = self.stable.get_mut(key).and_then(|kinds| kinds.iter_mut().find(|(other, _)| *other == kind));
+                let entry =
+                    self.stable.get_mut(key).and_then(|kinds| kinds.iter_mut().find(|(other, _)| *other == kind));
                 let entry = entry.map(|(_, entry)| entry);
                 if let Some(entry) = &entry
                     && entry.version.as_ref() != script.version()
@@ -151,7 +158,8 @@ impl<C> ContextCache<C> {
     }
 
     fn evict_oldest(&mut self) {
-        let used = self.memory.values().chain(self.stable.values().flatten().map(|(_, entry)| entry)).map(|entry| entry.used);
+        let used =
+            self.memory.values().chain(self.stable.values().flatten().map(|(_, entry)| entry)).map(|entry| entry.used);
         if let Some(oldest) = used.min() {
             let mut gone = false;
             self.retain(|entry| gone || entry.used != oldest || !std::mem::replace(&mut gone, true));
@@ -197,7 +205,11 @@ mod tests {
         assert_eq!(cache.get(&Caching::Memory, &first, KIND(), at(0)).unwrap(), None);
         cache.put(&Caching::Memory, &first, KIND(), Rc::new(1), at(0));
         assert_eq!(cache.get(&Caching::Memory, &first, KIND(), at(1)).unwrap().as_deref(), Some(&1));
-        assert_eq!(cache.get(&Caching::Memory, &first, TypeId::of::<u16>(), at(1)).unwrap(), None, "another kind of task");
+        assert_eq!(
+            cache.get(&Caching::Memory, &first, TypeId::of::<u16>(), at(1)).unwrap(),
+            None,
+            "another kind of task"
+        );
         cache.expire(at(100_000));
         assert_eq!(cache.len(), 1, "it does not age");
         drop(first);

@@ -11,7 +11,7 @@ use std::time::Duration;
 use super::context_cache::{CacheCounters, ContextCache};
 use super::cpu::CpuMeter;
 use super::value_cache::ValueCache;
-use super::{CallCore, Caching};
+use super::{Caching, CallCore};
 use crate::clock::Moment;
 use crate::error::{Error, ErrorKind, Result};
 use crate::script::{Isolation, Script};

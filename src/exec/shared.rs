@@ -32,7 +32,8 @@ pub(crate) struct ErasedShared {
 impl<T: Serialize + Send + Sync + 'static> Shared<T> {
     pub(crate) fn new(value: Arc<T>) -> Self {
         fn encode<T: Serialize + 'static>(value: &(dyn Any + Send + Sync)) -> Result<Encoded> {
-            let value = value.downcast_ref::<T>().ok_or_else(|| crate::Error::bug("a shared value changed its type"))?;
+            let value =
+                value.downcast_ref::<T>().ok_or_else(|| crate::Error::bug("a shared value changed its type"))?;
             let limits = Limits { bytes: usize::MAX, ..Limits::default() };
             wire::encode(value, Policy::default(), limits).map_err(convert_error)
         }

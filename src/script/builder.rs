@@ -134,7 +134,10 @@ impl ScriptBuilder {
         let texts = match (&self.source, self.modules.as_slice()) {
             (Some(text), []) => {
                 if self.entry.is_some() {
-                    return Err(Error::config(format!("{}: `entry` names a module, but there is only `source`", self.name)));
+                    return Err(Error::config(format!(
+                        "{}: `entry` names a module, but there is only `source`",
+                        self.name
+                    )));
                 }
                 (Kind::Classic, vec![(self.name.clone(), text.clone())])
             }
@@ -153,7 +156,9 @@ impl ScriptBuilder {
             (Some(_), _) => {
                 return Err(Error::config(format!("{}: give either `source` or `module`s, not both", self.name)));
             }
-            (None, []) => return Err(Error::config(format!("{}: there is no source: call `source` or `module`", self.name))),
+            (None, []) => {
+                return Err(Error::config(format!("{}: there is no source: call `source` or `module`", self.name)));
+            }
         };
         match texts.1.iter().find(|(_, text)| text.len() > LONGEST_SOURCE) {
             Some((name, text)) => Err(Error::config(format!(
@@ -191,7 +196,8 @@ fn check_imports(source: &Source, sources: &[Source], findings: &mut Vec<Finding
         }
     }
     for place in dynamic_imports {
-        let message = "`import()` is refused: a script consists of the modules that it was made of; import them at the top";
+        let message =
+            "`import()` is refused: a script consists of the modules that it was made of; import them at the top";
         findings.push(finding("dynamic-import", place, message.into()));
     }
     if let Some(place) = top_level_await {

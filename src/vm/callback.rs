@@ -137,7 +137,8 @@ pub(super) fn function<'s>(
     owner: &FunctionOwner,
     closure: HostClosure,
 ) -> Result<v8::Local<'s, v8::Function>> {
-    let name = v8::String::new(scope, &closure.name).ok_or_else(|| Error::config("the name of a host function is too long"))?;
+    let name = v8::String::new(scope, &closure.name)
+        .ok_or_else(|| Error::config("the name of a host function is too long"))?;
     let id = owner.add(Rc::new(closure))?;
     let id = v8::Integer::new_from_unsigned(scope, id);
     let function = v8::Function::builder(trampoline)
@@ -178,7 +179,8 @@ fn trampoline<'s>(
 }
 
 fn throw(scope: &mut v8::PinScope<'_, '_>, error: &HostError) {
-    let Some(message) = v8::String::new(scope, &error.message).or_else(|| v8::String::new(scope, "a host function failed"))
+    let Some(message) =
+        v8::String::new(scope, &error.message).or_else(|| v8::String::new(scope, "a host function failed"))
     else {
         return;
     };

@@ -125,7 +125,11 @@ fn cached<'s, 'i, T>(
     source: &Source,
     text: &str,
     is_module: bool,
-    compile: impl Fn(&mut v8::PinScope<'s, 'i>, &mut v8::script_compiler::Source, v8::script_compiler::CompileOptions) -> Option<T>,
+    compile: impl Fn(
+        &mut v8::PinScope<'s, 'i>,
+        &mut v8::script_compiler::Source,
+        v8::script_compiler::CompileOptions,
+    ) -> Option<T>,
     produce: impl Fn(&mut v8::PinScope<'s, 'i>, &T) -> Option<v8::UniqueRef<v8::CachedData<'static>>>,
 ) -> Result<T> {
     let key = ContentKey::new(source, is_module);

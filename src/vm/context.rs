@@ -128,7 +128,11 @@ impl ScriptContext {
                 let object = v8::Local::new(scope, object);
                 catch(scope, |scope| {
                     let key = v8::String::new(scope, name)?;
-                    if object.has_own_property(scope, key.into())? { object.get(scope, key.into()).map(Some) } else { Some(None) }
+                    if object.has_own_property(scope, key.into())? {
+                        object.get(scope, key.into()).map(Some)
+                    } else {
+                        Some(None)
+                    }
                 })?
             }
             TopLevel::Global(names) => evaluate_name(scope, names, name)?,
@@ -159,7 +163,9 @@ impl ScriptContext {
             TopLevel::Object(object) => {
                 let object = v8::Local::new(scope, object);
                 own_entries(scope, object)
-                    .map(|entries| entries.into_iter().filter(|(_, value)| value.is_function()).map(|(name, _)| name).collect())
+                    .map(|entries| {
+                        entries.into_iter().filter(|(_, value)| value.is_function()).map(|(name, _)| name).collect()
+                    })
                     .unwrap_or_default()
             }
         }
@@ -179,7 +185,12 @@ fn no_such_function(name: &str, exists: bool, names: &[String]) -> Error {
     ErrorKind::NoSuchFunction { function: name.to_owned(), help }.into()
 }
 
-fn load_classic(scope: &mut v8::PinScope<'_, '_>, cache: &CodeCache, script: &Script, sealed: bool) -> Result<TopLevel> {
+fn load_classic(
+    scope: &mut v8::PinScope<'_, '_>,
+    cache: &CodeCache,
+    script: &Script,
+    sealed: bool,
+) -> Result<TopLevel> {
     let source = script.entry();
     let compiled = code::classic(scope, cache, source)?;
     catch(scope, |scope| compiled.run(scope))?;

@@ -154,11 +154,7 @@ impl v8::ValueSerializerImpl for Writing<'_, '_> {
 
     /// Called for each object that is neither an array nor of a class that V8 knows. Says no for all, and throws for those with
     /// a `toJSON` that it would pass over. One of their own is a function, which V8 refuses by itself.
-    fn is_host_object<'s>(
-        &self,
-        scope: &mut v8::PinScope<'s, '_>,
-        object: v8::Local<'s, v8::Object>,
-    ) -> Option<bool> {
+    fn is_host_object<'s>(&self, scope: &mut v8::PinScope<'s, '_>, object: v8::Local<'s, v8::Object>) -> Option<bool> {
         let prototype = object.get_prototype(scope)?;
         if prototype.is_null() || self.object_prototype.is_some_and(|plain| plain == prototype) {
             return Some(false);

@@ -15,8 +15,11 @@ const LONGEST_TEXT: usize = 2_000;
 const STACK_OVERFLOW: &str = "Maximum call stack size exceeded";
 
 /// The messages of V8's own errors when a buffer could not be allocated.
-const BUFFER_REFUSED: [&str; 3] =
-    ["Array buffer allocation failed", "WebAssembly.Memory(): could not allocate memory", "Invalid array buffer length"];
+const BUFFER_REFUSED: [&str; 3] = [
+    "Array buffer allocation failed",
+    "WebAssembly.Memory(): could not allocate memory",
+    "Invalid array buffer length",
+];
 
 /// Runs `body` in a scope that catches what it throws.
 ///

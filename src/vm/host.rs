@@ -96,7 +96,8 @@ impl FunctionOwner {
     pub(super) fn add(&self, function: Rc<dyn HostCall>) -> Result<u32, Error> {
         let mut functions = self.host.functions.borrow_mut();
         let id = functions.next;
-        functions.next = id.checked_add(1).ok_or_else(|| Error::bug("an isolate has defined four billion host functions"))?;
+        functions.next =
+            id.checked_add(1).ok_or_else(|| Error::bug("an isolate has defined four billion host functions"))?;
         functions.live.insert(id, function);
         self.ids.borrow_mut().push(id);
         Ok(id)

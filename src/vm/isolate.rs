@@ -67,7 +67,9 @@ impl Isolate {
             .map_err(|error| Error::config(format!("the bounds of the worker's stack cannot be read: {error}")))?;
         let reserve = options.stack_reserve.as_usize();
         if reserve >= stack_size {
-            return Err(Error::config(format!("the stack of {stack_size} bytes is smaller than its reserve of {reserve}")));
+            return Err(Error::config(format!(
+                "the stack of {stack_size} bytes is smaller than its reserve of {reserve}"
+            )));
         }
         let params = v8::CreateParams::default()
             .heap_limits(options.heap_initial.as_usize(), options.heap_limit.as_usize())
@@ -129,11 +131,8 @@ impl Isolate {
         let figures = self.owned.get_heap_statistics();
         HeapFigures {
             used: Bytes::new(figures.used_heap_size() as u64),
-            total: Bytes::new(figures.total_heap_size() as u64),
             limit: Bytes::new(figures.heap_size_limit() as u64),
-            external: Bytes::new(figures.external_memory() as u64),
             contexts: figures.number_of_native_contexts(),
-            detached: figures.number_of_detached_contexts(),
         }
     }
 
@@ -147,11 +146,8 @@ impl Isolate {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct HeapFigures {
     pub(crate) used: Bytes,
-    pub(crate) total: Bytes,
     pub(crate) limit: Bytes,
-    pub(crate) external: Bytes,
     pub(crate) contexts: usize,
-    pub(crate) detached: usize,
 }
 
 /// V8 is about to give up: it gets enough more that it does not, and the slice is stopped. Each further call in the same slice

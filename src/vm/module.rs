@@ -72,10 +72,15 @@ fn link_and_evaluate<'s>(scope: &mut v8::PinScope<'s, '_>, loading: &Loading, en
     if let Ok(promise) = v8::Local::<v8::Promise>::try_from(promise)
         && promise.state() == v8::PromiseState::Pending
     {
-        return Err(ErrorKind::Script(ScriptError::new("Error", "a module waits at its top level; await inside a function")).into());
+        return Err(ErrorKind::Script(ScriptError::new(
+            "Error",
+            "a module waits at its top level; await inside a function",
+        ))
+        .into());
     }
     let namespace = module.get_module_namespace();
-    let namespace = v8::Local::<v8::Object>::try_from(namespace).map_err(|_| Error::bug("a module namespace is no object"))?;
+    let namespace =
+        v8::Local::<v8::Object>::try_from(namespace).map_err(|_| Error::bug("a module namespace is no object"))?;
     let bindings = loading.bindings.borrow_mut().drain(..).map(|global| v8::Local::new(scope, global)).collect();
     Ok(Loaded { namespace, bindings })
 }

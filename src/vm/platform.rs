@@ -108,7 +108,10 @@ fn initialize(flags: &Flags) -> Result<Vec<u8>> {
     // V8 takes the flags that it knows out of the list, and leaves the rest.
     let unknown = v8::V8::set_flags_from_command_line(arguments);
     if let Some(flag) = unknown.get(1) {
-        return Err(Error::config(format!("V8 {} has no flag `{flag}`; remove it from `v8_flags`", v8::V8::get_version())));
+        return Err(Error::config(format!(
+            "V8 {} has no flag `{flag}`; remove it from `v8_flags`",
+            v8::V8::get_version()
+        )));
     }
     v8::V8::initialize_platform(v8::new_default_platform(0, false).make_shared());
     v8::V8::initialize();

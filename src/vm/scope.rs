@@ -36,11 +36,7 @@ pub(crate) struct Terms<'a> {
 pub(crate) struct SharedValue(pub(super) v8::Global<v8::Value>);
 
 impl<'a, 's, 'i> Scope<'a, 's, 'i> {
-    pub(super) fn new(
-        inner: &'a mut v8::PinScope<'s, 'i>,
-        context: &'a ScriptContext,
-        terms: Terms<'a>,
-    ) -> Self {
+    pub(super) fn new(inner: &'a mut v8::PinScope<'s, 'i>, context: &'a ScriptContext, terms: Terms<'a>) -> Self {
         Scope { inner, context, terms }
     }
 
@@ -124,6 +120,8 @@ impl<'a, 's, 'i> Scope<'a, 's, 'i> {
         if defined {
             return Ok(());
         }
-        Err(Error::from(ErrorKind::Config(format!("the global `{name}` cannot be defined: the global scope is read-only here, or has it"))))
+        Err(Error::from(ErrorKind::Config(format!(
+            "the global `{name}` cannot be defined: the global scope is read-only here, or has it"
+        ))))
     }
 }

@@ -27,28 +27,3 @@ impl Alarm {
         look() >= until
     }
 }
-
-#[cfg(all(test, loom))]
-mod models {
-    use super::*;
-    use loom::sync::Arc;
-
-    /// A limit armed while the watchdog goes to sleep: it is seen by the last look, or its owner wakes the watchdog.
-    #[test]
-    fn no_limit_is_overslept() {
-        loom::model(|| {
-            let alarm = Arc::new(Alarm::new());
-            let due = Arc::new(AtomicU64::new(u64::MAX));
-            let worker = {
-                let (alarm, due) = (alarm.clone(), due.clone());
-                loom::thread::spawn(move || {
-                    due.store(5, Ordering::SeqCst);
-                    alarm.is_earlier(Moment::from_nanos(5))
-                })
-            };
-            let asleep = alarm.set(Moment::from_nanos(9), || Moment::from_nanos(due.load(Ordering::SeqCst)));
-            let woken = worker.join().unwrap();
-            assert!(!asleep || woken, "asleep until 9, with a limit due at 5 and nobody to wake");
-        });
-    }
-}

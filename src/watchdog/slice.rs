@@ -2,7 +2,7 @@
 
 use super::sync::{
     atomic::{AtomicU64, Ordering},
-    hint, thread,
+    relax,
 };
 
 /// Why a slice was stopped.
@@ -29,7 +29,7 @@ impl Stop {
         Stop::ShuttingDown,
     ];
 
-    fn of(bits: u64) -> Option<Stop> {
+    pub(super) fn of(bits: u64) -> Option<Stop> {
         (bits as usize).checked_sub(1).and_then(|index| Stop::ALL.get(index).copied())
     }
 }
@@ -116,93 +116,8 @@ impl SliceState {
             if word & PHASE != STOPPING {
                 return Stop::of(word & REASON);
             }
+            relax(rounds);
             rounds += 1;
-            if rounds % 64 == 0 || cfg!(loom) { thread::yield_now() } else { hint::spin_loop() }
         }
-    }
-}
-
-#[cfg(all(test, not(loom)))]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_reason_survives_the_word() {
-        for reason in Stop::ALL {
-            assert_eq!(Stop::of(reason as u64), Some(reason));
-        }
-        assert_eq!(Stop::of(0), None);
-        assert_eq!(Stop::of(15), None);
-    }
-
-    #[test]
-    fn an_old_epoch_stops_nothing() {
-        let state = SliceState::new();
-        let first = state.enter();
-        assert_eq!(state.leave(first, || unreachable!()), None);
-        let second = state.enter();
-        assert!(!state.stop(first, Stop::SliceTimeout, || unreachable!()));
-        assert_eq!(state.running(), Some(second));
-    }
-
-    #[test]
-    fn the_first_reason_wins() {
-        let state = SliceState::new();
-        let epoch = state.enter();
-        assert!(state.stop(epoch, Stop::HeapLimit, || ()));
-        assert!(!state.stop(epoch, Stop::SliceTimeout, || unreachable!()));
-        let mut taken_back = false;
-        assert_eq!(state.leave(epoch, || taken_back = true), Some(Stop::HeapLimit));
-        assert!(taken_back);
-        assert_eq!(state.running(), None);
-    }
-}
-
-#[cfg(all(test, loom))]
-mod models {
-    use super::*;
-    use loom::sync::Arc;
-    use loom::sync::atomic::AtomicBool;
-
-    /// V8's flag "terminate": set by a stop, cleared by a worker that leaves. Whatever the order, it is clear when the next slice
-    /// begins, and the worker knows of a stop exactly when the watchdog believes that it stopped the slice.
-    #[test]
-    fn a_stop_never_reaches_the_next_slice() {
-        loom::model(|| {
-            let state = Arc::new(SliceState::new());
-            let flag = Arc::new(AtomicBool::new(false));
-            let first = state.enter();
-            let watchdog = {
-                let (state, flag) = (state.clone(), flag.clone());
-                loom::thread::spawn(move || {
-                    state.stop(first, Stop::SliceTimeout, || flag.store(true, Ordering::SeqCst))
-                })
-            };
-            let reason = state.leave(first, || flag.store(false, Ordering::SeqCst));
-            let second = state.enter();
-            assert!(!flag.load(Ordering::SeqCst), "the second slice begins with a pending termination");
-            let stopped = watchdog.join().unwrap();
-            assert!(!flag.load(Ordering::SeqCst), "a late request hit the second slice");
-            assert_eq!(stopped, reason.is_some());
-            assert_eq!(state.leave(second, || unreachable!()), None);
-        });
-    }
-
-    /// Two who stop the same slice: one of them succeeds, and the worker learns that one's reason.
-    #[test]
-    fn one_of_two_stops_wins() {
-        loom::model(|| {
-            let state = Arc::new(SliceState::new());
-            let epoch = state.enter();
-            let other = {
-                let state = state.clone();
-                loom::thread::spawn(move || state.stop(epoch, Stop::Cancelled, || ()))
-            };
-            let here = state.stop(epoch, Stop::HeapLimit, || ());
-            let reason = state.leave(epoch, || ());
-            let there = other.join().unwrap();
-            assert!(here != there);
-            assert_eq!(reason, Some(if here { Stop::HeapLimit } else { Stop::Cancelled }));
-        });
     }
 }

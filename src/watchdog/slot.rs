@@ -45,7 +45,12 @@ pub(crate) struct Slot {
 }
 
 impl Slot {
-    pub(crate) fn new(interrupt: Arc<dyn Interrupt>, grace: Duration, on_lost: Lost, watchdog: Arc<Watchdog>) -> Arc<Self> {
+    pub(crate) fn new(
+        interrupt: Arc<dyn Interrupt>,
+        grace: Duration,
+        on_lost: Lost,
+        watchdog: Arc<Watchdog>,
+    ) -> Arc<Self> {
         let never = || AtomicU64::new(Moment::NEVER.to_nanos());
         let slot = Arc::new(Slot {
             state: SliceState::new(),
@@ -109,11 +114,6 @@ impl Slot {
     /// Why that slice was stopped, where it was.
     pub(crate) fn reason(&self, epoch: Epoch) -> Option<Stop> {
         self.state.reason(epoch)
-    }
-
-    /// The slice that runs now.
-    pub(crate) fn running(&self) -> Option<Epoch> {
-        self.state.running()
     }
 
     /// Whether the worker was given up.

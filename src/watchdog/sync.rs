@@ -1,6 +1,12 @@
-//! The atomics of the state machines: those of loom while loom explores them.
+//! What the state machines take from the system. The loom models in `tests/models.rs` put loom's in this place.
 
-#[cfg(loom)]
-pub(crate) use loom::{hint, sync::atomic, thread};
-#[cfg(not(loom))]
-pub(crate) use std::{hint, sync::atomic, thread};
+pub(crate) use std::sync::atomic;
+
+/// Waits a little for another thread that is about to do something: a few instructions, unless it lost its core.
+pub(crate) fn relax(round: u32) {
+    if round % 64 == 63 {
+        std::thread::yield_now();
+    } else {
+        std::hint::spin_loop();
+    }
+}

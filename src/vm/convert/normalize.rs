@@ -46,16 +46,17 @@ impl<'s> Copy<'s> {
             return Err(self.error("a symbol cannot pass to the host; return its description"));
         }
         let Ok(object) = v8::Local::<v8::Object>::try_from(value) else { return Ok(value) };
-        if self.ancestors.iter().any(|ancestor| *ancestor == value) {
+        if self.ancestors.contains(&value) {
             return Err(self.error("the value contains itself; return a tree"));
         }
         if self.ancestors.len() >= self.limits.depth {
             return Err(self.error(&format!("nested deeper than {} levels; return a flatter value", self.limits.depth)));
         }
-        if call_to_json && !value.is_date() {
-            if let Some(result) = self.to_json(scope, object)? {
-                return self.value(scope, result, false);
-            }
+        if call_to_json
+            && !value.is_date()
+            && let Some(result) = self.to_json(scope, object)?
+        {
+            return self.value(scope, result, false);
         }
         self.ancestors.push(value);
         let copy = self.object(scope, object);
@@ -99,7 +100,8 @@ impl<'s> Copy<'s> {
         let copy = v8::Object::new(scope);
         for index in 0..keys.length() {
             let key = catch(scope, |scope| keys.get_index(scope, index))?;
-            let text = key.to_string(scope).map(|text| super::super::exception::clipped(scope, text)).unwrap_or_default();
+            let text =
+                key.to_string(scope).map(|text| super::super::exception::clipped(scope, text)).unwrap_or_default();
             self.path.push(Step::Key(text));
             let member = catch(scope, |scope| object.get(scope, key))?;
             let member = self.value(scope, member, true)?;
@@ -222,7 +224,10 @@ fn unsupported(value: v8::Local<'_, v8::Value>) -> Option<&'static str> {
 }
 
 /// The own enumerable string keys, as the serializer reads them.
-fn own_keys<'s>(scope: &mut v8::PinScope<'s, '_>, object: v8::Local<'s, v8::Object>) -> Result<v8::Local<'s, v8::Array>> {
+fn own_keys<'s>(
+    scope: &mut v8::PinScope<'s, '_>,
+    object: v8::Local<'s, v8::Object>,
+) -> Result<v8::Local<'s, v8::Array>> {
     catch(scope, |scope| {
         let options = v8::GetPropertyNamesArgsBuilder::new()
             .mode(v8::KeyCollectionMode::OwnOnly)
