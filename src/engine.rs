@@ -196,10 +196,16 @@ impl Engine {
 impl Drop for Handle {
     fn drop(&mut self) {
         self.shared.stop();
+        let shared = self.shared.clone();
+        let finish = move || {
+            shared.await_end(shared.config.grace);
+            shared.watchdog.stop();
+        };
         // A worker that drops the last handle cannot wait for itself.
         if !worker::is_worker_thread() {
-            self.shared.await_end(self.shared.config.grace);
-            self.shared.watchdog.stop();
+            finish();
+        } else if let Err(error) = std::thread::Builder::new().name("jsmill-shutdown".into()).spawn(finish) {
+            tracing::error!(target: "jsmill", %error, "the watchdog of a dropped engine could not be ended");
         }
     }
 }

@@ -97,7 +97,7 @@ pub enum ErrorKind {
         /// The limit that was reached.
         limit: Bytes,
     },
-    /// The result is larger than the call allows.
+    /// The arguments or the result are larger than the call allows.
     ResultTooLarge {
         /// The limit that was reached.
         limit: Bytes,
@@ -287,7 +287,10 @@ impl fmt::Display for ErrorKind {
                 "reached the limit of {limit} for array buffers and WebAssembly memory; keep fewer, or raise `buffer_limit`"
             ),
             ErrorKind::ResultTooLarge { limit } => {
-                write!(f, "the result is larger than {limit}; return less, or raise `result_limit`")
+                write!(
+                    f,
+                    "the arguments or the result are larger than {limit} in V8's format; pass less, or raise `result_limit`"
+                )
             }
             ErrorKind::QueueFull { depth } => write!(
                 f,

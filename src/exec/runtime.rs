@@ -220,10 +220,6 @@ impl Runtime {
         };
         report.stop = slot.leave(epoch);
         let panicked = inside.host.take_panicked();
-        if panicked.is_some() {
-            // The callback asked for the termination itself, past the slot.
-            inside.isolate.handle().cancel_terminate_execution();
-        }
         report.panicked = panicked.is_some();
         let refused_buffer = inside.isolate.buffers().take_refused();
         let buffer_limit = self.options.isolate.buffer_limit;
@@ -239,7 +235,12 @@ impl Runtime {
         }
         // Before the answer: whoever gets it may look at what the context held.
         drop(context);
-        report.failed = !call.finish(instead, &|error| translate(error, refused_buffer, buffer_limit));
+        let failed = !call.finish(instead, &|error| translate(error, refused_buffer, buffer_limit));
+        if failed {
+            // A host callback that panicked, or a task with V8's scope, may have asked for a termination past the slot.
+            inside.isolate.v8().cancel_terminate_execution();
+        }
+        report.failed = failed;
         let end = Moment::now();
         report.wall = end.since(start);
         report.cpu = self.cpu.used(start, end, || slot.cpu_time());
@@ -414,7 +415,7 @@ impl Slice<'_> {
         };
         report.built = true;
         let initialize = |scope: &mut crate::vm::Scope<'_, '_, '_>| call.initialize(scope);
-        let context = realm.load(inside.isolate.v8(), &inside.host, self.code, &meta.script, sealed, initialize)?;
+        let context = realm.load(inside.isolate.v8(), &inside.host, self.code, &meta.script, initialize)?;
         let context = Rc::new(context);
         // A panic in a host function that the load called must not be forgotten by a context that stays.
         if !fresh && self.slot.reason(self.epoch).is_none() {

@@ -25,6 +25,7 @@ pub(crate) struct ScriptContext {
     queue: v8::MicrotaskQueueHandle,
     functions: FunctionOwner,
     top_level: TopLevel,
+    sealed: bool,
     /// Functions that were called already. Of a sealed context only: in others a name may be bound anew at any time.
     known: RefCell<FxHashMap<Box<str>, v8::Global<v8::Function>>>,
 }
@@ -53,6 +54,7 @@ impl ScriptContext {
             queue,
             functions: FunctionOwner::new(host.clone()),
             top_level: TopLevel::Global(Vec::new()),
+            sealed,
             known: RefCell::default(),
         })
     }
@@ -64,7 +66,6 @@ impl ScriptContext {
         host: &Host,
         cache: &CodeCache,
         script: &Script,
-        sealed: bool,
         initialize: impl FnOnce(&mut Scope<'_, '_, '_>) -> Result<()>,
     ) -> Result<Self> {
         self.with(isolate, Terms::default(), initialize)?;
@@ -74,8 +75,8 @@ impl ScriptContext {
             let context = v8::Local::new(scope, &self.context);
             let scope = &mut v8::ContextScope::new(scope, context);
             match script.kind() {
-                Kind::Classic => load_classic(scope, cache, script, sealed)?,
-                Kind::Modules { entry } => load_modules(scope, host, cache, script, entry, sealed)?,
+                Kind::Classic => load_classic(scope, cache, script, self.sealed)?,
+                Kind::Modules { entry } => load_modules(scope, host, cache, script, entry, self.sealed)?,
             }
         };
         self.top_level = top_level;
@@ -150,7 +151,7 @@ impl ScriptContext {
             let help = format!("it is {kind}, and `call` runs plain functions; make it one");
             return Err(ErrorKind::NoSuchFunction { function: name.to_owned(), help }.into());
         }
-        if matches!(self.top_level, TopLevel::Object(_)) {
+        if self.sealed {
             self.known.borrow_mut().insert(name.into(), v8::Global::new(scope, function));
         }
         Ok(function)

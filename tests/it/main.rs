@@ -1,4 +1,6 @@
 //! The integration tests, in one binary: linking V8 is slow.
 
-mod smoke;
+mod lost_workers;
+mod stack;
 mod support;
+mod termination;
