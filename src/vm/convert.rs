@@ -126,10 +126,15 @@ pub(crate) fn from_js<T: DeserializeOwned>(
 fn serialize(scope: &mut v8::PinScope<'_, '_>, value: v8::Local<'_, v8::Value>, limits: Limits) -> Result<Vec<u8>> {
     let refused = Cell::new(false);
     match write(scope, value, &refused) {
-        Err(_) if refused.get() => {
+        Err(error) if refused.get() || matches!(error.kind(), ErrorKind::StackOverflow(_)) => {
             let plain = normalize::plain_copy(scope, value, limits)?;
             refused.set(false);
-            write(scope, plain, &refused)
+            match write(scope, plain, &refused) {
+                Err(_) if refused.get() => {
+                    Err(Error::convert("$", "a part of the value cannot pass to the host; return plain data"))
+                }
+                result => result,
+            }
         }
         result => result,
     }
@@ -142,10 +147,37 @@ struct Writing<'r, 's> {
     object_prototype: Option<v8::Local<'s, v8::Value>>,
 }
 
+impl Writing<'_, '_> {
+    /// Ends the writing: `normalize` has to have a look.
+    fn refuse(&self, scope: &mut v8::PinScope<'_, '_>) {
+        self.refused.set(true);
+        let reason = v8::undefined(scope);
+        scope.throw_exception(reason.into());
+    }
+}
+
 impl v8::ValueSerializerImpl for Writing<'_, '_> {
     fn throw_data_clone_error<'s>(&self, scope: &mut v8::PinScope<'s, '_>, message: v8::Local<'s, v8::String>) {
         self.refused.set(true);
         scope.throw_exception(message.into());
+    }
+
+    fn get_shared_array_buffer_id<'s>(
+        &self,
+        scope: &mut v8::PinScope<'s, '_>,
+        _buffer: v8::Local<'s, v8::SharedArrayBuffer>,
+    ) -> Option<u32> {
+        self.refuse(scope);
+        None
+    }
+
+    fn get_wasm_module_transfer_id(
+        &self,
+        scope: &mut v8::PinScope<'_, '_>,
+        _module: v8::Local<v8::WasmModuleObject>,
+    ) -> Option<u32> {
+        self.refuse(scope);
+        None
     }
 
     fn has_custom_host_object(&self, _isolate: &v8::Isolate) -> bool {
@@ -163,9 +195,7 @@ impl v8::ValueSerializerImpl for Writing<'_, '_> {
         if !object.get(scope, key.into())?.is_function() {
             return Some(false);
         }
-        self.refused.set(true);
-        let reason = v8::undefined(scope);
-        scope.throw_exception(reason.into());
+        self.refuse(scope);
         None
     }
 }

@@ -104,10 +104,11 @@ fn place<'s>(scope: &mut v8::PinScope<'s, '_>, message: v8::Local<'s, v8::Messag
     error.script = message
         .get_script_resource_name(scope)
         .and_then(|name| v8::Local::<v8::String>::try_from(name).ok())
-        .map(|name| clipped(scope, name));
-    error.line = message.get_line_number(scope).and_then(|line| u32::try_from(line).ok());
-    error.column = u32::try_from(message.get_start_column() + 1).ok();
-    error.source_line = message.get_source_line(scope).map(|line| clipped(scope, line));
+        .map(|name| clipped(scope, name))
+        .filter(|name| !name.is_empty());
+    error.line = message.get_line_number(scope).and_then(|line| u32::try_from(line).ok()).filter(|line| *line > 0);
+    error.column = message.get_start_column().checked_add(1).and_then(|column| u32::try_from(column).ok());
+    error.source_line = message.get_source_line(scope).map(|line| clipped(scope, line)).filter(|line| !line.is_empty());
 }
 
 fn frames<'s>(scope: &mut v8::PinScope<'s, '_>, stack: v8::Local<'s, v8::StackTrace>) -> Vec<Frame> {

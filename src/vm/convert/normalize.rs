@@ -90,11 +90,11 @@ impl<'s> Copy<'s> {
         if is_array(scope, value)? {
             return self.array(scope, object);
         }
-        if is_leaf(value) {
-            return Ok(value);
-        }
         if let Some(what) = unsupported(value) {
             return Err(self.error(&format!("{what} cannot pass to the host; return what it stands for")));
+        }
+        if is_leaf(value) {
+            return Ok(value);
         }
         let keys = own_keys(scope, object)?;
         let copy = v8::Object::new(scope);
@@ -210,13 +210,15 @@ fn is_leaf(value: v8::Local<'_, v8::Value>) -> bool {
 }
 
 fn unsupported(value: v8::Local<'_, v8::Value>) -> Option<&'static str> {
+    let view = v8::Local::<v8::ArrayBufferView>::try_from(value);
+    let shared_view = view.is_ok_and(|view| view.get_backing_store().is_some_and(|store| store.is_shared()));
     let kinds: [(bool, &'static str); 8] = [
         (value.is_promise(), "a promise"),
         (value.is_generator_object(), "a generator"),
         (value.is_weak_map() || value.is_weak_set(), "a weak collection"),
         (value.is_map_iterator() || value.is_set_iterator(), "an iterator"),
         (value.is_symbol_object(), "a symbol object"),
-        (value.is_shared_array_buffer(), "shared memory"),
+        (value.is_shared_array_buffer() || shared_view, "shared memory"),
         (value.is_wasm_memory_object() || value.is_wasm_module_object(), "a WebAssembly object"),
         (value.is_module_namespace_object(), "a module"),
     ];

@@ -94,7 +94,10 @@ fn undefined_inside_goes_by_the_policy() {
     assert_eq!(refused_at(from_js::<Value>("[1, undefined]")), "$[1]");
     assert_eq!(refused_at(from_js::<Value>("[1, , 3]")), "$[1]");
     let null = Policy { undefined: Undefined::Null, ..Policy::default() };
-    assert_eq!(from_js_under::<Value>(null, "[{ u: undefined }, [1, , 3]]").unwrap(), json!([{"u": null}, [1, null, 3]]));
+    assert_eq!(
+        from_js_under::<Value>(null, "[{ u: undefined }, [1, , 3]]").unwrap(),
+        json!([{"u": null}, [1, null, 3]])
+    );
 }
 
 #[test]
@@ -148,7 +151,10 @@ fn arrays_sets_and_typed_arrays_are_sequences() {
     assert_eq!(from_js::<BTreeSet<String>>("new Set(['a', 'b', 'a'])").unwrap().len(), 2);
     assert_eq!(from_js::<Value>("new Set([1, [2]])").unwrap(), json!([1, [2]]));
     let arrays = "[new Int8Array([-1]), new Uint16Array([65535]), new Int32Array([-5]), new Uint32Array([4294967295]), new Float32Array([0.5]), new Float64Array([2.5]), new Float16Array([1.5])]";
-    assert_eq!(from_js::<Value>(arrays).unwrap(), json!([[-1], [65535], [-5], [4_294_967_295_u32], [0.5], [2.5], [1.5]]));
+    assert_eq!(
+        from_js::<Value>(arrays).unwrap(),
+        json!([[-1], [65535], [-5], [4_294_967_295_u32], [0.5], [2.5], [1.5]])
+    );
     assert_eq!(from_js::<Vec<i64>>("new BigInt64Array([-(2n ** 63n), 5n])").unwrap(), [i64::MIN, 5]);
     assert_eq!(from_js::<Vec<u64>>("new BigUint64Array([2n ** 64n - 1n])").unwrap(), [u64::MAX]);
     assert_eq!(from_js::<Vec<i16>>("new Int16Array([1, -2, 3]).subarray(1)").unwrap(), [-2, 3]);
@@ -174,7 +180,10 @@ fn bytes_where_asked_for_else_numbers() {
 #[test]
 fn a_date_is_text_or_milliseconds() {
     assert_eq!(from_js::<String>("new Date(0)").unwrap(), "1970-01-01T00:00:00.000Z");
-    assert_eq!(from_js::<Value>("({ at: new Date(951782400000) })").unwrap(), json!({"at": "2000-02-29T00:00:00.000Z"}));
+    assert_eq!(
+        from_js::<Value>("({ at: new Date(951782400000) })").unwrap(),
+        json!({"at": "2000-02-29T00:00:00.000Z"})
+    );
     assert_eq!(from_js::<i64>("new Date(-5)").unwrap(), -5);
     assert_eq!(from_js::<u64>("new Date(5)").unwrap(), 5);
     assert_eq!(from_js::<i128>("new Date(-5)").unwrap(), -5);
@@ -197,7 +206,10 @@ fn a_boxed_primitive_is_the_primitive() {
 #[test]
 fn an_error_is_its_name_message_and_cause() {
     let error = "new RangeError('bad', { cause: { code: [1] } })";
-    assert_eq!(from_js::<Value>(error).unwrap(), json!({"name": "RangeError", "message": "bad", "cause": {"code": [1]}}));
+    assert_eq!(
+        from_js::<Value>(error).unwrap(),
+        json!({"name": "RangeError", "message": "bad", "cause": {"code": [1]}})
+    );
     assert_eq!(from_js::<Value>("({ e: new Error('x') })").unwrap(), json!({"e": {"name": "Error", "message": "x"}}));
 }
 
@@ -244,7 +256,8 @@ fn an_ignored_field_is_stepped_over() {
 
 #[test]
 fn raw_json_takes_what_there_is() {
-    let raw = from_js::<Box<serde_json::value::RawValue>>("({ a: [1, 'é', null, 1.5], m: new Map([['k', true]]) })").unwrap();
+    let raw =
+        from_js::<Box<serde_json::value::RawValue>>("({ a: [1, 'é', null, 1.5], m: new Map([['k', true]]) })").unwrap();
     let value: Value = serde_json::from_str(raw.get()).unwrap();
     assert_eq!(value, json!({"a": [1, "é", null, 1.5], "m": {"k": true}}));
     refused(from_js::<Box<serde_json::value::RawValue>>("[NaN]"));

@@ -56,6 +56,30 @@ fn a_proxy_is_what_it_shows() {
 }
 
 #[test]
+fn the_copy_that_a_proxy_makes_necessary_loses_nothing() {
+    let proxy = "new Proxy({ p: 1 }, {})";
+    let parts = [
+        ("new Map([['k', [1]]])", json!({"k": [1]})),
+        ("new Set(['a'])", json!(["a"])),
+        ("new Date(0)", json!("1970-01-01T00:00:00.000Z")),
+        ("new Uint8Array([1, 2])", json!([1, 2])),
+        ("Object(1.5)", json!(1.5)),
+        ("new RangeError('r')", json!({"name": "RangeError", "message": "r"})),
+        ("JSON.parse('{\"__proto__\":1}')", json!({"__proto__": 1})),
+    ];
+    for (part, form) in parts {
+        assert_eq!(from_js::<Value>(&format!("[{part}, {proxy}]")).unwrap(), json!([form, {"p": 1}]), "{part}");
+    }
+    let (_, message) = refused(from_js::<Value>(&format!("[Object.assign([1, 2], {{ extra: 3 }}), {proxy}]")));
+    assert!(message.contains("extra"), "{message}");
+    for refusal in
+        ["[1, , 3]", "[undefined]", "NaN", "1n", "'\\ud83e'", "((x) => (x.x = x))({})", "new Date(NaN)", "/x/"]
+    {
+        assert!(refused_at(from_js::<Value>(&format!("[{proxy}, {refusal}]"))).starts_with("$[1]"), "{refusal}");
+    }
+}
+
+#[test]
 fn a_function_beside_data_is_named_with_its_path() {
     assert_eq!(refused_at(from_js::<Value>("({ a: [{ 'b c': () => 1 }] })")), "$.a[0][\"b c\"]");
     let (_, message) = refused(from_js::<Value>("({ s: Symbol('x') })"));
@@ -76,7 +100,8 @@ fn reading_that_never_ends_meets_the_timeout() {
     ];
     for source in sources {
         let script = Script::new("loop.js", format!("const main = () => {source};")).unwrap();
-        let error = ENGINE.task(&script).timeout(Duration::from_millis(100)).call_blocking::<Value>("main", ()).unwrap_err();
+        let error =
+            ENGINE.task(&script).timeout(Duration::from_millis(100)).call_blocking::<Value>("main", ()).unwrap_err();
         assert!(matches!(error.kind(), ErrorKind::SliceTimeout { .. }), "{source}: {error}");
         assert_eq!(from_js::<u8>("42").unwrap(), 42);
     }

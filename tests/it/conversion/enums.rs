@@ -73,7 +73,10 @@ fn externally_tagged() {
 #[test]
 fn internally_tagged() {
     both_ways(Internal::Unit, json!({"kind": "Unit"}));
-    both_ways(Internal::Inner(Inner { text: "é".into(), count: -5 }), json!({"kind": "Inner", "text": "é", "count": -5}));
+    both_ways(
+        Internal::Inner(Inner { text: "é".into(), count: -5 }),
+        json!({"kind": "Inner", "text": "é", "count": -5}),
+    );
     both_ways(Internal::Fields { a: 1, b: vec![0.5, 2.0] }, json!({"kind": "Fields", "a": 1, "b": [0.5, 2]}));
 }
 

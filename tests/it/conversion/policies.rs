@@ -14,12 +14,15 @@ const LAX: Policy = Policy {
 
 #[test]
 fn the_default_refuses_them_all() {
-    assert_eq!(Policy::default(), Policy {
-        non_finite: NonFinite::Refuse,
-        undefined: Undefined::Refuse,
-        big_ints: BigInts::Refuse,
-        surrogates: Surrogates::Refuse,
-    });
+    assert_eq!(
+        Policy::default(),
+        Policy {
+            non_finite: NonFinite::Refuse,
+            undefined: Undefined::Refuse,
+            big_ints: BigInts::Refuse,
+            surrogates: Surrogates::Refuse,
+        }
+    );
     for (expression, place) in [
         ("({ a: { b: NaN } })", "$.a.b"),
         ("[[-Infinity]]", "$[0][0]"),
@@ -33,7 +36,10 @@ fn the_default_refuses_them_all() {
 
 #[test]
 fn each_may_be_allowed() {
-    assert_eq!(from_js_under::<Value>(LAX, "[NaN, Infinity, undefined, 1n, 'a\\ud83e']").unwrap(), json!([null, null, null, 1, "a\u{fffd}"]));
+    assert_eq!(
+        from_js_under::<Value>(LAX, "[NaN, Infinity, undefined, 1n, 'a\\ud83e']").unwrap(),
+        json!([null, null, null, 1, "a\u{fffd}"])
+    );
     assert_eq!(from_js_under::<Option<f64>>(LAX, "NaN").unwrap(), None);
     assert_eq!(from_js_under::<String>(LAX, "'\\ud83e'").unwrap(), "\u{fffd}");
 }

@@ -12,10 +12,11 @@ fn number() -> impl Strategy<Value = Value> {
     prop_oneof![
         (-9_007_199_254_740_991_i64..=9_007_199_254_740_991).prop_map(Value::from),
         any::<i32>().prop_map(Value::from),
-        any::<f64>().prop_filter("finite and not a safe whole number", |x| {
-            x.is_finite() && (x.fract() != 0.0 || x.abs() > 9_007_199_254_740_991.0)
-        })
-        .prop_map(|x| Value::Number(Number::from_f64(x).unwrap())),
+        any::<f64>()
+            .prop_filter("finite and not a safe whole number", |x| {
+                x.is_finite() && (x.fract() != 0.0 || x.abs() > 9_007_199_254_740_991.0)
+            })
+            .prop_map(|x| Value::Number(Number::from_f64(x).unwrap())),
         Just(Value::from(-0.0)),
     ]
 }
@@ -33,7 +34,8 @@ fn text() -> impl Strategy<Value = String> {
 }
 
 fn document() -> impl Strategy<Value = Value> {
-    let leaf = prop_oneof![Just(Value::Null), any::<bool>().prop_map(Value::from), number(), text().prop_map(Value::from)];
+    let leaf =
+        prop_oneof![Just(Value::Null), any::<bool>().prop_map(Value::from), number(), text().prop_map(Value::from)];
     leaf.prop_recursive(6, 120, 12, |inner| {
         prop_oneof![
             vec(inner.clone(), 0..12).prop_map(Value::from),

@@ -102,7 +102,10 @@ fn a_result_beyond_its_limit_is_refused() {
 fn arguments_beyond_their_limit_are_refused() {
     let script = Script::new("a.js", "const main = (v) => v.length;").unwrap();
     let small = |value: &dyn erased::Value| value.call(&script);
-    assert!(matches!(small(&"x".repeat(2 << 20)).unwrap_err().kind(), ErrorKind::ResultTooLarge { .. } | ErrorKind::Convert { .. }));
+    assert!(matches!(
+        small(&"x".repeat(2 << 20)).unwrap_err().kind(),
+        ErrorKind::ResultTooLarge { .. } | ErrorKind::Convert { .. }
+    ));
     assert!(small(&vec![1_u64; 1 << 20]).is_err());
     assert_eq!(small(&"x".repeat(1000)).unwrap(), 1000);
 }

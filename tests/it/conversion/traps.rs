@@ -43,7 +43,9 @@ fn nothing_vanishes() {
     }
     let kept = from_js::<Value>("({ tags: new Set(['a']), by: new Map([[1, 'x']]) })").unwrap();
     assert_eq!(kept, json!({"tags": ["a"], "by": {"1": "x"}}));
-    refused(from_js::<Value>("({ tags: new Set(['a']), by: new Map([[1, 'x']]), at: new Date(NaN), f() {}, u: undefined, l: [undefined, , 3] })"));
+    refused(from_js::<Value>(
+        "({ tags: new Set(['a']), by: new Map([[1, 'x']]), at: new Date(NaN), f() {}, u: undefined, l: [undefined, , 3] })",
+    ));
 }
 
 #[test]
@@ -91,7 +93,10 @@ fn an_array_that_lies_about_its_length_costs_nothing() {
         let start = Instant::now();
         for wrapped in [source.to_owned(), format!("({{ a: {source} }})")] {
             let error = from_js::<Value>(&wrapped).unwrap_err();
-            assert!(matches!(error.kind(), ErrorKind::Convert { .. } | ErrorKind::ResultTooLarge { .. }), "{wrapped}: {error}");
+            assert!(
+                matches!(error.kind(), ErrorKind::Convert { .. } | ErrorKind::ResultTooLarge { .. }),
+                "{wrapped}: {error}"
+            );
         }
         assert!(start.elapsed() < Duration::from_secs(5), "{source} took {:?}", start.elapsed());
     }
@@ -101,7 +106,8 @@ fn an_array_that_lies_about_its_length_costs_nothing() {
 
 #[test]
 fn proto_and_its_friends_are_data() {
-    let text = r#"{"__proto__":{"role":"root"},"constructor":{"prototype":{"z":1}},"hasOwnProperty":0,"toString":null}"#;
+    let text =
+        r#"{"__proto__":{"role":"root"},"constructor":{"prototype":{"z":1}},"hasOwnProperty":0,"toString":null}"#;
     let value: Value = serde_json::from_str(text).unwrap();
     let source = "const main = (x) => ({ own: Object.keys(x), leaked: x.role === undefined, fresh: ({}).role === undefined, z: ({}).z === undefined, back: x });";
     let script = Script::new("proto.js", source).unwrap();
