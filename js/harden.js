@@ -2,6 +2,7 @@
 //
 // The value of this file is a function that takes the survey, and the text of the graph of a realm that was made outside
 // of the snapshot creator. It prepares the realm it runs in and returns
+//   shadowable  makes a property of a prototype one that assignment on what inherits from it may shadow,
 //   known    the set of all intrinsics, where a walk over the objects of a script may stop,
 //   late     finds a feature that V8 adds when a context is made,
 //   freeze   the last step inside the snapshot creator,
@@ -22,7 +23,7 @@
     const { get, set } = {
       get() { return value; },
       set(own) {
-        if (this === prototype) throw new TypeError(`Cannot assign to read only property '${key}' of a built-in object`);
+        if (this === prototype) throw new TypeError(`Cannot assign to read only property '${key}' of a frozen prototype`);
         if (!isObject(this)) throw new TypeError(`Cannot create property '${key}' on a primitive value`);
         if (getOwnPropertyDescriptor(this, key) !== undefined) {
           defineProperty(this, key, { value: own });
@@ -168,6 +169,7 @@
 
   return {
     known,
+    shadowable,
     // The late feature of this name, when a script can have seen it.
     late(name) {
       const at = lazyNames.indexOf(name);

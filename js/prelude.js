@@ -5,10 +5,10 @@
   const survey = makeSurvey(lazy);
   if (!sealed) {
     const known = new WeakSet(survey.walk(survey.roots(), new Set()));
-    const { harden, seal } = makeSealing(survey, known, () => undefined);
+    const { harden, seal } = makeSealing(survey, known, () => undefined, undefined);
     return [harden, seal];
   }
-  const { known, late, freeze, finish } = makeHarden(survey, outside);
-  const { harden, seal } = makeSealing(survey, known, late);
+  const { known, late, freeze, finish, shadowable } = makeHarden(survey, outside);
+  const { harden, seal } = makeSealing(survey, known, late, shadowable);
   return [harden, seal, finish, freeze];
 })

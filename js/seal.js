@@ -1,9 +1,9 @@
 // Deep-freezes the objects of a script, or refuses them where freezing cannot close them.
 //
-// The value of this file is a function that takes the survey, the set of known intrinsics, and what finds late features. It
-// returns { harden, seal }. Both return undefined, or [path, what] of the first object that is refused. Everything they call was taken out of the
+// The value of this file is a function that takes the survey, the set of known intrinsics, what finds late features, and
+// (in a sealed realm) what keeps properties of prototypes assignable on instances. It returns { harden, seal }. Both return undefined, or [path, what] of the first object that is refused. Everything they call was taken out of the
 // realm before a script ran: in an open realm a script may have replaced it since.
-(function sealing(survey, known, late) {
+(function sealing(survey, known, late, shadowable) {
   'use strict';
   const { freeze, isFrozen, getOwnPropertyDescriptor, getOwnPropertyNames, getOwnPropertySymbols, getPrototypeOf } = Object;
   const { apply, ownKeys } = Reflect;
@@ -43,6 +43,13 @@
     const wasm = late('WebAssembly');
     if (wasm === undefined) return;
     for (const name of ['Memory', 'Table', 'Global', 'Instance']) refused.set(wasm[name].prototype, `a WebAssembly.${name}`);
+  }
+
+  // Whether that is the prototype of a class or function of the script. Instances may be made of it at any time, and assignment
+  // to what they inherit has to go on working.
+  function isPrototype(object) {
+    const constructor = getOwnPropertyDescriptor(object, 'constructor')?.value;
+    return typeof constructor === 'function' && getOwnPropertyDescriptor(constructor, 'prototype')?.value === object;
   }
 
   // An object that was frozen by somebody else may hold what is not frozen, so only those met twice are remembered: what
@@ -108,6 +115,12 @@
         if (apply(setHas, frozenBefore, [object])) continue;
         apply(setAdd, frozenBefore, [object]);
       } else {
+        // What the properties of a prototype hold is visited before they turn into accessors.
+        if (shadowable !== undefined && isPrototype(object)) {
+          const keys = getOwnPropertyNames(object);
+          visit(object, at, keys);
+          for (let next = 0; next < keys.length; next++) shadowable(object, keys[next]);
+        }
         try {
           freeze(object);
         } catch {

@@ -121,7 +121,7 @@ impl Engine {
     pub fn run<C: Runnable>(&self, composition: C) -> impl Future<Output = Result<C::Output>> + Send + use<C> {
         let call = submit::composed(self, composition.into_composition());
         let shared = self.shared().clone();
-        async move { submit::enqueue(&shared, call).await?.await }
+        async move { submit::enqueue(&shared, call?).await?.await }
     }
 
     /// The same on the calling thread, which waits. Must not be called on a thread that drives an async runtime.
@@ -129,7 +129,7 @@ impl Engine {
     /// # Errors
     /// As with [`run`](Engine::run).
     pub fn run_blocking<C: Runnable>(&self, composition: C) -> Result<C::Output> {
-        let call = submit::composed(self, composition.into_composition());
+        let call = submit::composed(self, composition.into_composition())?;
         submit::enqueue_blocking(self.shared(), call)?.wait()
     }
 

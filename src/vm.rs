@@ -19,6 +19,7 @@ mod exception;
 mod host;
 mod interrupt;
 mod isolate;
+mod microtask;
 mod module;
 mod platform;
 mod realm;

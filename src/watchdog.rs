@@ -30,6 +30,8 @@ pub(crate) trait Interrupt: Send + Sync {
     fn terminate(&self);
     /// Takes such a request back.
     fn take_back(&self);
+    /// Asks the isolate to look at its memory, as soon as it can while JavaScript runs.
+    fn inspect(&self);
     /// The CPU time that the worker's thread has used since it started.
     fn cpu_time(&self) -> Duration;
 }

@@ -29,6 +29,7 @@ mod key_out;
 mod reader;
 mod scalar;
 mod scan;
+mod stream;
 mod tag;
 mod text;
 mod token;
@@ -49,6 +50,7 @@ pub(crate) use decode::{decode, decode_bool, decode_f64, decode_null, decode_str
 pub(crate) use encode::{Encoded, Encoder, encode};
 pub(crate) use error::{Error, Reason};
 pub(crate) use scalar::{Scalar, scalars};
+pub(crate) use stream::{Container, Full, Stream};
 
 /// What to do with values that have no exact counterpart on the other side. The default refuses them all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

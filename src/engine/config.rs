@@ -170,9 +170,7 @@ impl Options {
                 self.queue_depth[index]
             ));
         }
-        if self.limits.depth == 0 || self.limits.depth > 1_000 {
-            return refuse(format!("`depth` is {}: it must be between 1 and 1,000", self.limits.depth));
-        }
+        self.limits.check()?;
         if self.grace < Duration::from_millis(1) {
             return refuse(format!("`grace` is {:?}: a worker needs at least 1 ms to stop", self.grace));
         }

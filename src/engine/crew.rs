@@ -9,7 +9,7 @@ use parking_lot::{Condvar, Mutex};
 use super::config::Config;
 use super::queue::{Queue, Queued};
 use super::stats::Stats;
-use super::worker::{self, Link, Mail};
+use super::worker::{self, Ending, Link, Mail};
 use crate::clock::Moment;
 use crate::error::{Error, ErrorKind, Result};
 use crate::exec::{CallCore, Priority, deadline, stopped};
@@ -118,7 +118,7 @@ impl Shared {
             worker::main(shared, its_link, started);
         });
         if spawned.is_err() {
-            self.worker_ended(&link, false);
+            self.worker_ended(&link, Ending::Regular);
         }
         spawned.map(drop)
     }
@@ -186,10 +186,10 @@ impl Shared {
     }
 
     /// The thread of a worker is about to end.
-    pub(super) fn worker_ended(self: &Arc<Self>, link: &Arc<Link>, lost: bool) {
+    pub(super) fn worker_ended(self: &Arc<Self>, link: &Arc<Link>, ending: Ending) {
         let vacant = {
             let mut crew = self.crew.lock();
-            if lost {
+            if ending == Ending::Lost {
                 crew.lost -= 1;
                 self.meters.lost.set(crew.lost as f64);
             } else {
@@ -198,11 +198,18 @@ impl Shared {
             }
             crew.links[link.index].is_none()
         };
+        let why = match ending {
+            Ending::Fault => {
+                tracing::error!(target: "jsmill", worker = link.index, "a worker ended by a panic of jsmill, and is replaced");
+                ErrorKind::Bug("the worker panicked; see the log".into())
+            }
+            Ending::Regular | Ending::Lost => ErrorKind::ShuttingDown,
+        };
         for call in link.abandoned() {
-            call.refuse(ErrorKind::ShuttingDown.into());
+            call.refuse(why.clone().into());
         }
         self.queue.pass_on();
-        if lost && vacant {
+        if ending != Ending::Regular && vacant {
             self.replace(link.index);
         }
         self.someone_ended.notify_all();
@@ -260,7 +267,7 @@ impl Shared {
         self.links().iter().for_each(|link| link.wake());
         if !self.await_end(self.config.shutdown_timeout) {
             self.stop();
-            if !self.await_end(self.config.grace * 2) {
+            if !self.await_end(self.config.grace.saturating_mul(2)) {
                 return Err(ErrorKind::WorkerLost { reason: "V8 did not stop in time for the shutdown".into() }.into());
             }
         }
@@ -279,9 +286,14 @@ impl Shared {
 
     /// Waits until all workers have ended that are not lost.
     pub(super) fn await_end(&self, timeout: Duration) -> bool {
-        let end = std::time::Instant::now() + timeout;
+        // None: there is no such moment, so wait without an end.
+        let end = std::time::Instant::now().checked_add(timeout);
         let mut crew = self.crew.lock();
         while self.alive.load(Ordering::Acquire) > 0 {
+            let Some(end) = end else {
+                self.someone_ended.wait(&mut crew);
+                continue;
+            };
             if self.someone_ended.wait_until(&mut crew, end).timed_out() {
                 return self.alive.load(Ordering::Acquire) == 0;
             }

@@ -48,8 +48,9 @@ impl<T: OneOff> Work for Composed<T> {
 pub(super) fn composed<T: OneOff, C>(
     engine: &Engine,
     composition: Composition<T, strategy::OneOff, C>,
-) -> Arc<Call<Composed<T>>> {
+) -> Result<Arc<Call<Composed<T>>>> {
     let limits = composition.limits.unwrap_or_else(|| engine.limits());
+    limits.check()?;
     let (submitted, deadline) = moments(&limits);
     let meta = Meta {
         script: composition.task.script().clone(),
@@ -63,7 +64,7 @@ pub(super) fn composed<T: OneOff, C>(
         logger: composition.logger,
         span: span(composition.task.script(), composition.task.name(), composition.priority),
     };
-    Call::new(meta, Composed { task: composition.task, shared: composition.shared })
+    Ok(Call::new(meta, Composed { task: composition.task, shared: composition.shared }))
 }
 
 /// Now, and the deadline of a call that is submitted now.

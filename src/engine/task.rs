@@ -63,6 +63,7 @@ impl CallOptions {
         function: SmolStr,
         args: &impl Args,
     ) -> Result<Arc<Call<FunctionCall<R>>>> {
+        self.limits.check().map_err(|error| error.at(script.name(), &function))?;
         let limits = wire::Limits { depth: self.limits.depth, bytes: self.limits.result.as_usize() };
         let args = ArgEncoder::encode(args, self.policy, limits).map_err(|error| error.at(script.name(), &function))?;
         let (submitted, deadline) = submit::moments(&self.limits);

@@ -5,6 +5,7 @@
 
 use std::cell::Cell;
 use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::thread::Thread;
@@ -48,6 +49,17 @@ pub(super) struct Link {
     stop: AtomicBool,
     /// The call that runs, for whoever has to answer it when the worker is lost.
     current: Mutex<Option<Arc<dyn CallCore>>>,
+}
+
+/// How a worker's thread ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ending {
+    /// It had nothing more to do, or could not start.
+    Regular,
+    /// It had been given up before, and V8 has let go now.
+    Lost,
+    /// By a panic of the engine's own code.
+    Fault,
 }
 
 /// What is meant for one worker.
@@ -142,12 +154,14 @@ pub(super) fn main(shared: Arc<Shared>, link: Arc<Link>, started: impl FnOnce(Re
     match Worker::new(&shared, &link) {
         Ok(mut worker) => {
             started(Ok(()));
-            worker.work();
-            worker.end();
+            // Code of the host is guarded where it is called. What panics past that is a fault of ours: this worker ends, its caller
+            // is told, and another worker takes its place.
+            let fault = catch_unwind(AssertUnwindSafe(|| worker.work())).is_err();
+            worker.end(fault);
         }
         Err(error) => {
             started(Err(error));
-            shared.worker_ended(&link, false);
+            shared.worker_ended(&link, Ending::Regular);
         }
     }
 }
@@ -325,13 +339,17 @@ impl Worker {
         self.shared.publish();
     }
 
-    fn end(mut self) {
-        let lost = self.slot.is_lost();
+    fn end(mut self, fault: bool) {
+        let ending = match (self.slot.is_lost(), fault) {
+            (true, _) => Ending::Lost,
+            (false, true) => Ending::Fault,
+            (false, false) => Ending::Regular,
+        };
         self.runtime.close();
         self.slot.retire();
         let (shared, link) = (self.shared.clone(), self.link.clone());
         drop(self);
-        shared.worker_ended(&link, lost);
+        shared.worker_ended(&link, ending);
     }
 }
 

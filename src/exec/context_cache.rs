@@ -162,7 +162,7 @@ impl<C> ContextCache<C> {
             self.memory.values().chain(self.stable.values().flatten().map(|(_, entry)| entry)).map(|entry| entry.used);
         if let Some(oldest) = used.min() {
             let mut gone = false;
-            self.retain(|entry| gone || entry.used != oldest || !std::mem::replace(&mut gone, true));
+            self.retain(|entry| gone || entry.used != oldest || std::mem::replace(&mut gone, true));
             self.counters.evicted += 1;
         }
     }

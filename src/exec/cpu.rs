@@ -33,7 +33,7 @@ impl CpuMeter {
 
     /// The limit of a slice that begins now and may use so much: never reached early, and late by a millisecond at most.
     pub(super) fn limit(&mut self, now: Moment, budget: Duration, read: impl FnOnce() -> Duration) -> CpuLimit {
-        CpuLimit { earliest: now.after(budget), reading: self.upper(now, read) + budget }
+        CpuLimit { earliest: now.after(budget), reading: self.upper(now, read).saturating_add(budget) }
     }
 
     /// The CPU time of a slice from `start` to `end`. A short one is taken to have had its core all the time.

@@ -3,6 +3,7 @@
 use std::any::TypeId;
 use std::marker::PhantomData;
 
+use parking_lot::Mutex;
 use serde::de::DeserializeOwned;
 use smol_str::SmolStr;
 
@@ -11,17 +12,21 @@ use super::args::{Arguments, EncodedArgs};
 use super::shared::ErasedShared;
 use crate::error::{Error, Result};
 use crate::vm::{self, Scope};
+use crate::wire::Encoded;
 
 /// A function's name, its arguments, and the type of its result.
 pub(crate) struct FunctionCall<R> {
     function: SmolStr,
-    args: EncodedArgs,
+    /// Taken by the run, which hands large byte strings on to V8.
+    encoded: Mutex<Option<Encoded>>,
+    shared: Vec<(usize, ErasedShared)>,
     result: PhantomData<fn() -> R>,
 }
 
 impl<R> FunctionCall<R> {
     pub(crate) fn new(function: SmolStr, args: EncodedArgs) -> Self {
-        FunctionCall { function, args, result: PhantomData }
+        let EncodedArgs { encoded, shared } = args;
+        FunctionCall { function, encoded: Mutex::new(Some(encoded)), shared, result: PhantomData }
     }
 }
 
@@ -37,7 +42,7 @@ impl<R: DeserializeOwned + Send + 'static> Work for FunctionCall<R> {
     }
 
     fn shared(&self) -> &[(usize, ErasedShared)] {
-        &self.args.shared
+        &self.shared
     }
 
     fn initialize(&self, _scope: &mut Scope<'_, '_, '_>) -> Result<()> {
@@ -47,8 +52,9 @@ impl<R: DeserializeOwned + Send + 'static> Work for FunctionCall<R> {
     fn run(&self, scope: &mut Scope<'_, '_, '_>) -> Result<R> {
         let function = scope.function(&self.function)?;
         let mut arguments = Arguments::new();
-        vm::arguments(scope.v8(), &self.args.encoded, &mut arguments)?;
-        for (index, (at, _)) in self.args.shared.iter().enumerate() {
+        let encoded = self.encoded.lock().take().ok_or_else(|| Error::bug("a call ran twice"))?;
+        vm::arguments(scope.v8(), encoded, &mut arguments)?;
+        for (index, (at, _)) in self.shared.iter().enumerate() {
             let slot = arguments.get_mut(*at).ok_or_else(|| Error::bug("a shared value beyond the arguments"))?;
             *slot = scope.shared(index).ok_or_else(|| Error::bug("a shared value was not made ready"))?;
         }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::error::{Error, Result};
 use crate::units::Bytes;
 
 /// The limits of one call. Each has an error kind of its own; `None` is no limit.
@@ -25,8 +26,25 @@ pub struct Limits {
     pub deadline: Option<Duration>,
     /// The size of the arguments and of the result, in V8's structured-clone format, each. Default: 64 MiB.
     pub result: Bytes,
-    /// How deeply arguments and results may be nested. Default: 256 levels.
+    /// How deeply arguments and results may be nested. Default: 256 levels; at most 1,000.
     pub depth: usize,
+}
+
+/// The deepest nesting that a call may allow: conversion recurses once a level, on the stacks of callers and workers.
+const MOST_DEPTH: usize = 1_000;
+
+impl Limits {
+    /// # Errors
+    /// `Config` when a limit makes no sense.
+    pub(crate) fn check(&self) -> Result<()> {
+        if self.depth == 0 || self.depth > MOST_DEPTH {
+            return Err(Error::config(format!(
+                "the limit `depth` is {}: it must be between 1 and {MOST_DEPTH}",
+                self.depth
+            )));
+        }
+        Ok(())
+    }
 }
 
 impl Default for Limits {

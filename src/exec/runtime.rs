@@ -91,6 +91,14 @@ struct Inside {
     runs: u64,
 }
 
+impl Inside {
+    /// Contexts that V8 has and nobody here holds.
+    fn unheld(&mut self) -> usize {
+        let held = self.contexts.len() + self.values.contexts() + self.ready.len();
+        self.isolate.heap().contexts.saturating_sub(held)
+    }
+}
+
 /// The runtime of one worker's thread.
 pub(crate) struct Runtime {
     inside: Option<Inside>,
@@ -104,6 +112,8 @@ pub(crate) struct Runtime {
     next_heap_look: Moment,
     /// Heap in use after the last collection that this asked for.
     collected_to: Bytes,
+    /// Contexts that nobody held, after the last collection of an idle worker.
+    unheld: usize,
     /// Collections in a row after which contexts were still there that nobody holds.
     detached_rounds: u32,
     built: u64,
@@ -134,6 +144,7 @@ impl Runtime {
             uncached: false,
             next_heap_look: now.after(HEAP_INTERVAL),
             collected_to: Bytes::new(0),
+            unheld: 0,
             detached_rounds: 0,
             built: 0,
             collections: 0,
@@ -157,7 +168,7 @@ impl Runtime {
                 Memory::Buffers => Stop::BufferLimit,
             });
         }));
-        let host = Host::install(isolate.v8());
+        let host = Host::install(&mut isolate);
         self.inside = Some(Inside {
             contexts: ContextCache::new(self.options.contexts, self.options.context_idle),
             values: ValueCache::new(),
@@ -170,6 +181,7 @@ impl Runtime {
         self.isolates += 1;
         self.collected_to = Bytes::new(0);
         self.detached_rounds = 0;
+        self.unheld = 0;
         Ok(())
     }
 
@@ -201,6 +213,7 @@ impl Runtime {
         };
         let slot = &self.slot;
         let limits = watchdog::Limits {
+            start,
             timeout: meta.limits.slice_timeout.map_or(Moment::NEVER, |timeout| start.after(timeout)),
             deadline: meta.deadline,
             cpu: meta.limits.cpu_budget.map(|budget| self.cpu.limit(start, budget, || slot.cpu_time())),
@@ -284,13 +297,10 @@ impl Runtime {
         if now.since(inside.born) >= self.options.max_age {
             return Verdict::Replace("it has reached its maximum age");
         }
-        let before = inside.contexts.len();
         inside.contexts.expire(now);
         inside.values.expire();
-        let dropped = inside.contexts.len() < before;
-        let used = inside.isolate.heap().used;
-        let grown = used.get().saturating_sub(self.collected_to.get());
-        if dropped || grown >= self.options.isolate.heap_limit.get() / 4 {
+        let grown = inside.isolate.heap().used.get().saturating_sub(self.collected_to.get());
+        if inside.unheld() != self.unheld || grown >= self.options.isolate.heap_limit.get() / 4 {
             self.collect();
             if let Verdict::Replace(why) = self.detached() {
                 return Verdict::Replace(why);
@@ -316,8 +326,8 @@ impl Runtime {
     /// isolate is replaced.
     fn detached(&mut self) -> Verdict {
         let Some(inside) = &mut self.inside else { return Verdict::Fine };
-        let held = inside.contexts.len() + inside.values.contexts() + inside.ready.len();
-        if inside.isolate.heap().contexts <= held + 4 {
+        self.unheld = inside.unheld();
+        if self.unheld <= 4 {
             self.detached_rounds = 0;
             return Verdict::Fine;
         }

@@ -48,7 +48,7 @@ impl ValueCache {
             Some(realm) => realm,
             slot => slot.insert(ScriptContext::realm(isolate.v8(), host, true, false)?),
         };
-        let value = realm.freeze(isolate.v8(), &encoded)?;
+        let value = realm.freeze(isolate.v8(), encoded)?;
         self.converted += 1;
         self.entries.insert(shared.address(), Entry { value: value.clone(), source: shared.downgrade() });
         Ok(value)

@@ -86,6 +86,7 @@ impl ScriptBuilder {
     pub fn build(self) -> Result<Arc<Script>> {
         let (kind, texts) = self.kind_and_texts()?;
         let source_kind = if kind == Kind::Classic { SourceKind::Classic } else { SourceKind::Module };
+        let names: Vec<String> = texts.iter().map(|(name, _)| name.clone()).collect();
         let mut findings = Vec::new();
         let mut sources = Vec::with_capacity(texts.len());
         for (name, text) in texts {
@@ -105,7 +106,7 @@ impl ScriptBuilder {
             }
         }
         for source in &sources {
-            check_imports(source, &sources, &mut findings);
+            check_imports(source, &names, &mut findings);
             if self.isolation == Isolation::Sealed {
                 findings.extend(source.outline.state.iter().map(|state| Finding {
                     code: state.code,
@@ -170,13 +171,13 @@ impl ScriptBuilder {
     }
 }
 
-/// The module that a specifier names: its exact name, or the name behind `./`.
-pub(crate) fn resolve(specifier: &str, sources: &[Source]) -> Option<usize> {
-    let by_name = |wanted: &str| sources.iter().position(|source| &*source.name == wanted);
+/// The index of the module that a specifier names: its exact name, or the name behind `./`.
+pub(crate) fn resolve<'n>(specifier: &str, names: impl Iterator<Item = &'n str> + Clone) -> Option<usize> {
+    let by_name = |wanted: &str| names.clone().position(|name| name == wanted);
     by_name(specifier).or_else(|| by_name(specifier.strip_prefix("./")?))
 }
 
-fn check_imports(source: &Source, sources: &[Source], findings: &mut Vec<Finding>) {
+fn check_imports(source: &Source, names: &[String], findings: &mut Vec<Finding>) {
     let Outline { imports, dynamic_imports, top_level_await, .. } = &source.outline;
     let finding = |code, place: &Place, message: String| Finding {
         code,
@@ -187,7 +188,7 @@ fn check_imports(source: &Source, sources: &[Source], findings: &mut Vec<Finding
         source_line: source.text.lines().nth(place.line.saturating_sub(1) as usize).unwrap_or_default().to_owned(),
     };
     for import in imports {
-        if resolve(&import.specifier, sources).is_none() {
+        if resolve(&import.specifier, names.iter().map(String::as_str)).is_none() {
             findings.push(finding(
                 "import",
                 &Place { line: import.line, column: import.column },

@@ -16,6 +16,8 @@ pub(crate) struct BufferMeter {
     limit: usize,
     used: AtomicUsize,
     refused: AtomicBool,
+    /// Bytes of the host that were handed to V8 as the contents of buffers. Not limited here: the host has sized them.
+    adopted: AtomicUsize,
 }
 
 /// As `malloc` aligns, which is what V8 expects of an allocator.
@@ -23,7 +25,12 @@ const ALIGN: usize = 16;
 
 impl BufferMeter {
     pub(crate) fn new(limit: Bytes) -> Arc<Self> {
-        Arc::new(BufferMeter { limit: limit.as_usize(), used: AtomicUsize::new(0), refused: AtomicBool::new(false) })
+        Arc::new(BufferMeter {
+            limit: limit.as_usize(),
+            used: AtomicUsize::new(0),
+            refused: AtomicBool::new(false),
+            adopted: AtomicUsize::new(0),
+        })
     }
 
     /// The bytes that live buffers hold.
@@ -34,6 +41,22 @@ impl BufferMeter {
     /// Whether an allocation was refused since this was last asked.
     pub(crate) fn take_refused(&self) -> bool {
         self.refused.load(Ordering::Relaxed) && self.refused.swap(false, Ordering::Relaxed)
+    }
+
+    /// Whether an allocation was refused in this slice.
+    pub(super) fn has_refused(&self) -> bool {
+        self.refused.load(Ordering::Relaxed)
+    }
+
+    /// The bytes of the host that live in buffers.
+    pub(super) fn adopted(&self) -> usize {
+        self.adopted.load(Ordering::Relaxed)
+    }
+
+    /// Makes bytes of the host the contents of a buffer, without a copy, and counts them while V8 holds them.
+    pub(super) fn adopt(self: &Arc<Self>, bytes: Vec<u8>) -> v8::UniqueRef<v8::BackingStore> {
+        self.adopted.fetch_add(bytes.len(), Ordering::Relaxed);
+        v8::ArrayBuffer::new_backing_store_from_bytes(Box::new(Adopted { bytes, meter: self.clone() }))
     }
 
     /// Counts so many bytes, or refuses them.
@@ -70,6 +93,24 @@ impl BufferMeter {
         // SAFETY: the handle is a pointer from `Arc::into_raw` of the type that the functions of the table take; `release` gives the
         // reference back, once, when V8 drops the allocator.
         unsafe { v8::new_rust_allocator(Arc::into_raw(self.clone()), &VTABLE) }
+    }
+}
+
+/// Bytes of the host, counted for as long as they live.
+struct Adopted {
+    bytes: Vec<u8>,
+    meter: Arc<BufferMeter>,
+}
+
+impl AsMut<[u8]> for Adopted {
+    fn as_mut(&mut self) -> &mut [u8] {
+        &mut self.bytes
+    }
+}
+
+impl Drop for Adopted {
+    fn drop(&mut self) {
+        self.meter.adopted.fetch_sub(self.bytes.len(), Ordering::Relaxed);
     }
 }
 

@@ -38,6 +38,14 @@ impl HostError {
     fn type_error(message: String) -> Self {
         HostError { name: "TypeError", message }
     }
+
+    /// A value that could not pass. A stack that is used up is what it is anywhere else: a `RangeError`.
+    fn conversion(what: String, error: &Error) -> Self {
+        match error.kind() {
+            ErrorKind::StackOverflow(thrown) => HostError { name: "RangeError", message: thrown.message.clone() },
+            _ => HostError::type_error(format!("{what}: {error}")),
+        }
+    }
 }
 
 impl<T: Into<String>> From<T> for HostError {
@@ -105,7 +113,7 @@ macro_rules! host_function {
                     body: Box::new(move |scope, arguments| {
                         let result = self($(argument::<$argument>(scope, arguments.get($index), $index)?),*)?;
                         convert::to_js(scope, &result, Policy::default(), Limits::default())
-                            .map_err(|error| HostError::type_error(format!("the result: {error}")))
+                            .map_err(|error| HostError::conversion("the result".into(), &error))
                     }),
                 }
             }
@@ -128,7 +136,7 @@ fn argument<'s, T: DeserializeOwned>(
 ) -> std::result::Result<T, HostError> {
     let value = v8::Local::new(scope, value);
     convert::from_js(scope, value, Policy::default(), Limits::default())
-        .map_err(|error| HostError::type_error(format!("argument {}: {error}", index + 1)))
+        .map_err(|error| HostError::conversion(format!("argument {}", index + 1), &error))
 }
 
 /// Makes a JavaScript function of a closure. It works for as long as its owner lives.
@@ -186,6 +194,7 @@ fn throw(scope: &mut v8::PinScope<'_, '_>, error: &HostError) {
     };
     let exception = match error.name {
         "TypeError" => v8::Exception::type_error(scope, message),
+        "RangeError" => v8::Exception::range_error(scope, message),
         _ => v8::Exception::error(scope, message),
     };
     scope.throw_exception(exception);

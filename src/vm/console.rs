@@ -108,7 +108,12 @@ fn text<'s>(scope: &mut v8::PinScope<'s, '_>, arguments: &v8::FunctionCallbackAr
             message.push(' ');
         }
         let value = arguments.get(index);
-        let plain = value.is_object() && !value.is_function() && !value.is_native_error();
+        if value.is_native_error() {
+            let error = super::exception::name_and_message(scope, value);
+            message.push_str(&error.to_string());
+            continue;
+        }
+        let plain = value.is_object() && !value.is_function();
         let text = if plain { json(scope, value) } else { value.to_detail_string(scope) }?;
         message.push_str(&clipped(scope, text));
     }

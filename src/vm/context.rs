@@ -11,10 +11,10 @@ use std::rc::Rc;
 use rustc_hash::FxHashMap;
 
 use super::code::{self, CodeCache};
-use super::exception::catch;
+use super::exception::{catch, stopped};
 use super::host::{FunctionOwner, Host};
 use super::scope::{Scope, SharedValue, Terms};
-use super::{console, convert, module, realm};
+use super::{console, convert, microtask, module, realm};
 use crate::error::{Error, ErrorKind, Finding, Result};
 use crate::script::{Kind, Script};
 use crate::wire::Encoded;
@@ -45,10 +45,14 @@ impl ScriptContext {
         let raw_queue = std::ptr::from_ref::<v8::MicrotaskQueue>(&queue).cast_mut();
         v8::scope!(let scope, isolate);
         let made = if sealed { realm::sealed(scope, Some(raw_queue)) } else { realm::open(scope, Some(raw_queue)) };
-        let context = made.ok_or_else(|| Error::bug("V8 made no context"))?;
+        // V8 makes none while the slice is being stopped.
+        let context = made.ok_or_else(stopped)?;
         context.set_allow_generation_from_strings(generate);
         let scope = &mut v8::ContextScope::new(scope, context);
-        catch(scope, |scope| console::install(scope))?;
+        catch(scope, |scope| {
+            console::install(scope)?;
+            microtask::install(scope)
+        })?;
         Ok(ScriptContext {
             context: v8::Global::new(scope, context),
             queue,
@@ -98,7 +102,7 @@ impl ScriptContext {
     }
 
     /// Makes a value of the host a frozen object of this context.
-    pub(crate) fn freeze(&self, isolate: &mut v8::OwnedIsolate, encoded: &Encoded) -> Result<SharedValue> {
+    pub(crate) fn freeze(&self, isolate: &mut v8::OwnedIsolate, encoded: Encoded) -> Result<SharedValue> {
         v8::scope!(let scope, isolate);
         let context = v8::Local::new(scope, &self.context);
         let scope = &mut v8::ContextScope::new(scope, context);

@@ -1,21 +1,17 @@
 //! Values over the border: `wire` streams to V8 values and back.
 //!
 //! In: the stream that the caller's thread wrote becomes values in one call of V8's `ValueDeserializer`; lone scalars, and
-//! argument lists made of scalars only, skip it. Out: V8's `ValueSerializer` writes the stream that serde reads; numbers, booleans,
-//! ASCII strings, null and undefined skip it.
-//!
-//! The serializer refuses functions, symbols and proxies, and knows nothing of `toJSON`. Where it meets one, `normalize` makes a
-//! plain copy of the value, or says which part of it cannot pass.
+//! argument lists made of scalars only, skip it. Out: `walk` writes the stream that serde reads; numbers, booleans, ASCII strings, null
+//! and undefined skip it.
 
-mod normalize;
-
-use std::cell::Cell;
+mod walk;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use v8::{ValueDeserializerHelper, ValueSerializerHelper};
+use v8::ValueDeserializerHelper;
 
 use super::exception::{catch, stopped};
+use super::host::Host;
 use crate::error::{Error, ErrorKind, Result};
 use crate::units::Bytes;
 use crate::wire::{self, Encoded, Limits, Policy, Scalar};
@@ -28,11 +24,11 @@ pub(crate) fn to_js<'s, T: Serialize + ?Sized>(
     limits: Limits,
 ) -> Result<v8::Local<'s, v8::Value>> {
     let encoded = wire::encode(value, policy, limits).map_err(error)?;
-    decode(scope, &encoded)
+    decode(scope, encoded)
 }
 
 /// The value of a stream.
-pub(crate) fn decode<'s>(scope: &mut v8::PinScope<'s, '_>, encoded: &Encoded) -> Result<v8::Local<'s, v8::Value>> {
+pub(crate) fn decode<'s>(scope: &mut v8::PinScope<'s, '_>, encoded: Encoded) -> Result<v8::Local<'s, v8::Value>> {
     match Scalar::lone(&encoded.bytes) {
         Some(lone) => scalar(scope, lone),
         None => deserialize(scope, encoded),
@@ -42,7 +38,7 @@ pub(crate) fn decode<'s>(scope: &mut v8::PinScope<'s, '_>, encoded: &Encoded) ->
 /// The elements of a stream that is an argument list.
 pub(crate) fn arguments<'s>(
     scope: &mut v8::PinScope<'s, '_>,
-    encoded: &Encoded,
+    encoded: Encoded,
     into: &mut smallvec::SmallVec<[v8::Local<'s, v8::Value>; 8]>,
 ) -> Result<()> {
     if let Some(scalars) = wire::scalars(&encoded.bytes) {
@@ -77,12 +73,13 @@ struct Reading;
 
 impl v8::ValueDeserializerImpl for Reading {}
 
-fn deserialize<'s>(scope: &mut v8::PinScope<'s, '_>, encoded: &Encoded) -> Result<v8::Local<'s, v8::Value>> {
+fn deserialize<'s>(scope: &mut v8::PinScope<'s, '_>, encoded: Encoded) -> Result<v8::Local<'s, v8::Value>> {
     catch(scope, |scope| {
         let context = scope.get_current_context();
         let reader = v8::ValueDeserializer::new(scope, Box::new(Reading), &encoded.bytes);
-        for (index, blob) in encoded.blobs.iter().enumerate() {
-            let store = v8::ArrayBuffer::new_backing_store_from_vec(blob.clone()).make_shared();
+        let host = if encoded.blobs.is_empty() { None } else { Some(Host::of(scope)?) };
+        for (index, blob) in encoded.blobs.into_iter().enumerate() {
+            let store = host.as_ref()?.buffers.adopt(blob).make_shared();
             let buffer = v8::ArrayBuffer::with_backing_store(scope, &store);
             reader.transfer_array_buffer(index as u32, buffer);
         }
@@ -124,93 +121,14 @@ pub(crate) fn from_js<T: DeserializeOwned>(
 
 /// The stream of a value that is no scalar.
 fn serialize(scope: &mut v8::PinScope<'_, '_>, value: v8::Local<'_, v8::Value>, limits: Limits) -> Result<Vec<u8>> {
-    let refused = Cell::new(false);
-    match write(scope, value, &refused) {
-        Err(error) if refused.get() || matches!(error.kind(), ErrorKind::StackOverflow(_)) => {
-            let plain = normalize::plain_copy(scope, value, limits)?;
-            refused.set(false);
-            match write(scope, plain, &refused) {
-                Err(_) if refused.get() => {
-                    Err(Error::convert("$", "a part of the value cannot pass to the host; return plain data"))
-                }
-                result => result,
-            }
-        }
-        result => result,
-    }
-}
-
-/// The callbacks of V8's serializer: they notice what it cannot write.
-struct Writing<'r, 's> {
-    refused: &'r Cell<bool>,
-    /// `Object.prototype` of the current context: an object with this prototype inherits no `toJSON`.
-    object_prototype: Option<v8::Local<'s, v8::Value>>,
-}
-
-impl Writing<'_, '_> {
-    /// Ends the writing: `normalize` has to have a look.
-    fn refuse(&self, scope: &mut v8::PinScope<'_, '_>) {
-        self.refused.set(true);
-        let reason = v8::undefined(scope);
-        scope.throw_exception(reason.into());
-    }
-}
-
-impl v8::ValueSerializerImpl for Writing<'_, '_> {
-    fn throw_data_clone_error<'s>(&self, scope: &mut v8::PinScope<'s, '_>, message: v8::Local<'s, v8::String>) {
-        self.refused.set(true);
-        scope.throw_exception(message.into());
-    }
-
-    fn get_shared_array_buffer_id<'s>(
-        &self,
-        scope: &mut v8::PinScope<'s, '_>,
-        _buffer: v8::Local<'s, v8::SharedArrayBuffer>,
-    ) -> Option<u32> {
-        self.refuse(scope);
-        None
-    }
-
-    fn get_wasm_module_transfer_id(
-        &self,
-        scope: &mut v8::PinScope<'_, '_>,
-        _module: v8::Local<v8::WasmModuleObject>,
-    ) -> Option<u32> {
-        self.refuse(scope);
-        None
-    }
-
-    fn has_custom_host_object(&self, _isolate: &v8::Isolate) -> bool {
-        true
-    }
-
-    /// Called for each object that is neither an array nor of a class that V8 knows. Says no for all, and throws for those with
-    /// a `toJSON` that it would pass over. One of their own is a function, which V8 refuses by itself.
-    fn is_host_object<'s>(&self, scope: &mut v8::PinScope<'s, '_>, object: v8::Local<'s, v8::Object>) -> Option<bool> {
-        let prototype = object.get_prototype(scope)?;
-        if prototype.is_null() || self.object_prototype.is_some_and(|plain| plain == prototype) {
-            return Some(false);
-        }
-        let key = v8::String::new(scope, "toJSON")?;
-        if !object.get(scope, key.into())?.is_function() {
-            return Some(false);
-        }
-        self.refuse(scope);
-        None
-    }
-}
-
-fn write(scope: &mut v8::PinScope<'_, '_>, value: v8::Local<'_, v8::Value>, refused: &Cell<bool>) -> Result<Vec<u8>> {
     catch(scope, |scope| {
-        let context = scope.get_current_context();
-        let object_prototype = v8::Object::new(scope).get_prototype(scope);
-        let writer = v8::ValueSerializer::new(scope, Box::new(Writing { refused, object_prototype }));
-        writer.write_header();
-        match writer.write_value(context, value) {
-            Some(true) => Some(writer.release()),
-            _ => None,
+        let value = v8::Local::new(scope, value);
+        match walk::stream(scope, value, limits) {
+            Ok(bytes) => Some(Ok(bytes)),
+            Err(walk::Halt::Error(error)) => Some(Err(error)),
+            Err(walk::Halt::Thrown) => None,
         }
-    })
+    })?
 }
 
 /// A conversion's error as one of the crate.

@@ -74,8 +74,13 @@ pub(crate) fn is_refused_buffer(error: &ScriptError) -> bool {
     error.name == "RangeError" && BUFFER_REFUSED.iter().any(|text| error.message.contains(text))
 }
 
-fn name_and_message<'s>(scope: &mut v8::PinScope<'s, '_>, exception: v8::Local<'s, v8::Value>) -> ScriptError {
-    let Ok(object) = v8::Local::<v8::Object>::try_from(exception) else {
+/// Name and message of a thrown value.
+pub(super) fn name_and_message<'s>(
+    scope: &mut v8::PinScope<'s, '_>,
+    exception: v8::Local<'s, v8::Value>,
+) -> ScriptError {
+    let object = v8::Local::<v8::Object>::try_from(exception).ok().filter(|object| !object.is_function());
+    let Some(object) = object else {
         let text = exception.to_detail_string(scope).map(|text| clipped(scope, text)).unwrap_or_default();
         return ScriptError::new("Error", format!("thrown: {text}"));
     };

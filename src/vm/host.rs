@@ -6,13 +6,15 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
+use super::buffers::BufferMeter;
 use super::callback::HostCall;
 use super::console::Logger;
+use super::isolate::Isolate;
 use crate::error::Error;
 
 /// The state of one isolate that callbacks from V8 find. Held by the isolate's slot and by its worker.
-#[derive(Default)]
 pub(crate) struct Host {
+    pub(super) buffers: Arc<BufferMeter>,
     functions: RefCell<Functions>,
     /// What host code panicked in during this slice.
     panicked: Cell<Option<String>>,
@@ -38,9 +40,16 @@ pub(crate) struct FunctionOwner {
 
 impl Host {
     /// Makes the state of an isolate and leaves a reference with it.
-    pub(crate) fn install(isolate: &mut v8::Isolate) -> Rc<Host> {
-        let host = Rc::new(Host::default());
-        isolate.set_slot(host.clone());
+    pub(crate) fn install(isolate: &mut Isolate) -> Rc<Host> {
+        let host = Rc::new(Host {
+            buffers: isolate.buffers().clone(),
+            functions: RefCell::default(),
+            panicked: Cell::default(),
+            logger: RefCell::default(),
+            lines_left: Cell::default(),
+            loading: RefCell::default(),
+        });
+        isolate.v8().set_slot(host.clone());
         host
     }
 

@@ -38,6 +38,12 @@ impl Interrupt for IsolateInterrupt {
         }
     }
 
+    fn inspect(&self) {
+        if let Some(handle) = &*self.handle.lock() {
+            handle.request_interrupt(super::isolate::inspect, std::ptr::null_mut());
+        }
+    }
+
     fn cpu_time(&self) -> Duration {
         self.clock.read()
     }

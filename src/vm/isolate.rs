@@ -4,6 +4,7 @@
 
 use std::cell::Cell;
 use std::ffi::c_void;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use super::buffers::BufferMeter;
@@ -36,7 +37,7 @@ pub(crate) enum Memory {
 pub(crate) struct Isolate {
     /// Dropped before the guard, whose address V8 holds.
     owned: v8::OwnedIsolate,
-    guard: Box<HeapGuard>,
+    guard: Rc<HeapGuard>,
     buffers: Arc<BufferMeter>,
 }
 
@@ -47,9 +48,23 @@ struct HeapGuard {
     buffer_limit: usize,
     reached: Cell<bool>,
     on_limit: Cell<Option<OnLimit>>,
+    isolate: v8::UnsafeRawIsolatePtr,
 }
 
 impl HeapGuard {
+    /// The heap in use.
+    fn used(&self) -> usize {
+        // SAFETY: called by V8's callbacks only, on the isolate's thread and while it lives; the wrapper does not own it.
+        let mut isolate = unsafe { v8::Isolate::from_raw_isolate_ptr(self.isolate) };
+        isolate.get_heap_statistics().used_heap_size()
+    }
+
+    /// The external memory that neither the allocator nor the host has given.
+    fn unseen(&self, isolate: &mut v8::Isolate) -> usize {
+        let external = isolate.get_heap_statistics().external_memory();
+        external.saturating_sub(self.buffers.used().as_usize()).saturating_sub(self.buffers.adopted())
+    }
+
     fn report(&self, memory: Memory) {
         if let Some(on_limit) = self.on_limit.take() {
             on_limit(memory);
@@ -86,22 +101,19 @@ impl Isolate {
         owned.set_capture_stack_trace_for_uncaught_exceptions(true, super::exception::FRAMES);
         owned.set_host_import_module_dynamically_callback(super::module::refuse_dynamic_import);
         owned.set_host_initialize_import_meta_object_callback(super::module::import_meta);
-        let guard = Box::new(HeapGuard {
+        let guard = Rc::new(HeapGuard {
             limit: options.heap_limit.as_usize(),
             buffers: buffers.clone(),
             buffer_limit: options.buffer_limit.as_usize(),
             reached: Cell::new(false),
             on_limit: Cell::new(None),
+            // SAFETY: the pointer is used on this thread only, by callbacks that V8 makes while the isolate lives.
+            isolate: unsafe { owned.as_raw_isolate_ptr() },
         });
-        let mut isolate = Isolate { owned, guard, buffers };
-        isolate.add_heap_callbacks();
-        Ok(isolate)
-    }
-
-    fn add_heap_callbacks(&mut self) {
-        let data = std::ptr::from_ref::<HeapGuard>(&self.guard).cast_mut().cast::<c_void>();
-        self.owned.add_near_heap_limit_callback(near_heap_limit, data);
-        self.owned.add_gc_epilogue_callback(after_collection, data, v8::GCType::kGCTypeAll);
+        owned.set_slot(guard.clone());
+        let data = Rc::as_ptr(&guard).cast_mut().cast::<c_void>();
+        owned.add_near_heap_limit_callback(near_heap_limit, data);
+        Ok(Isolate { owned, guard, buffers })
     }
 
     /// What happens when a slice runs into a memory limit.
@@ -114,7 +126,7 @@ impl Isolate {
         self.guard.reached.get()
     }
 
-    pub(crate) fn buffers(&self) -> &BufferMeter {
+    pub(crate) fn buffers(&self) -> &Arc<BufferMeter> {
         &self.buffers
     }
 
@@ -155,26 +167,26 @@ pub(crate) struct HeapFigures {
 unsafe extern "C" fn near_heap_limit(data: *mut c_void, current: usize, _initial: usize) -> usize {
     // SAFETY: `data` is the guard that was registered together with this function; it outlives the isolate.
     let guard = unsafe { &*data.cast::<HeapGuard>() };
+    // A buffer that its allocator refuses makes V8 collect as its last resort, and that asks here too, however empty the heap is.
+    if guard.buffers.has_refused() && guard.used() < current / 4 * 3 {
+        return current;
+    }
     guard.reached.set(true);
     guard.report(Memory::Heap);
     current.saturating_add((guard.limit / 2).max(64 << 20))
 }
 
-/// V8 counts the memory of buffers that its allocator does not see (resizable ones, WebAssembly): after each collection it is
-/// compared with the limit.
-unsafe extern "C" fn after_collection(
-    isolate: v8::UnsafeRawIsolatePtr,
-    _type: v8::GCType,
-    _flags: v8::GCCallbackFlags,
-    data: *mut c_void,
-) {
-    // SAFETY: `data` is the guard that was registered together with this function; it outlives the isolate.
-    let guard = unsafe { &*data.cast::<HeapGuard>() };
-    // SAFETY: V8 calls this on the isolate's thread with the isolate that collects; the wrapper does not own it.
+/// Looks at the memory that V8 counts and its allocator does not see: resizable buffers, WebAssembly. Called inside a slice.
+pub(super) unsafe extern "C" fn inspect(isolate: v8::UnsafeRawIsolatePtr, _data: *mut c_void) {
+    // SAFETY: V8 calls this on the isolate's thread with the isolate that runs; the wrapper does not own it.
     let mut isolate = unsafe { v8::Isolate::from_raw_isolate_ptr(isolate) };
-    let external = isolate.get_heap_statistics().external_memory();
-    // What the allocator granted is within the limit already.
-    if external.saturating_sub(guard.buffers.used().as_usize()) > guard.buffer_limit {
+    let Some(guard) = isolate.get_slot::<Rc<HeapGuard>>().cloned() else { return };
+    if guard.unseen(&mut isolate) <= guard.buffer_limit {
+        return;
+    }
+    // Some of it may be garbage.
+    isolate.low_memory_notification();
+    if guard.unseen(&mut isolate) > guard.buffer_limit {
         guard.report(Memory::Buffers);
     }
 }

@@ -51,7 +51,11 @@ pub(super) fn load<'s>(
         loading.by_hash.entry(module.get_identity_hash()).or_default().push(index);
         loading.modules.push(v8::Global::new(scope, module));
         let named = source.outline.imports.iter().map(|import| import.specifier.clone());
-        loading.imports.push(named.filter_map(|name| Some((name.clone(), resolve(&name, sources)?))).collect());
+        loading.imports.push(
+            named
+                .filter_map(|name| Some((name.clone(), resolve(&name, sources.iter().map(|source| &*source.name))?)))
+                .collect(),
+        );
     }
     let loading = std::rc::Rc::new(loading);
     *host.loading.borrow_mut() = Some(loading.clone());

@@ -7,9 +7,14 @@ use std::time::Duration;
 use super::{Epoch, Interrupt, SliceState, Stop, Watchdog, Watched};
 use crate::clock::Moment;
 
+/// How often the isolate of a long slice looks at its memory: often enough that a script cannot touch much more meanwhile.
+const INSPECTION: Duration = Duration::from_millis(20);
+
 /// The limits of one slice, as moments.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
+    /// The slice begins now.
+    pub(crate) start: Moment,
     /// The slice is over by then.
     pub(crate) timeout: Moment,
     /// The whole call is over by then.
@@ -35,6 +40,8 @@ pub(crate) struct Slot {
     due: AtomicU64,
     timeout: AtomicU64,
     deadline: AtomicU64,
+    /// When the isolate is to look at its memory.
+    inspection: AtomicU64,
     cpu_earliest: AtomicU64,
     cpu_reading: AtomicU64,
     interrupt: Arc<dyn Interrupt>,
@@ -57,6 +64,7 @@ impl Slot {
             due: never(),
             timeout: never(),
             deadline: never(),
+            inspection: never(),
             cpu_earliest: never(),
             cpu_reading: never(),
             interrupt,
@@ -79,7 +87,9 @@ impl Slot {
         self.deadline.store(limits.deadline.to_nanos(), Ordering::Relaxed);
         self.cpu_earliest.store(cpu_earliest.to_nanos(), Ordering::Relaxed);
         self.cpu_reading.store(cpu_reading, Ordering::Relaxed);
-        let due = limits.timeout.min(limits.deadline).min(cpu_earliest);
+        let inspection = limits.start.after(INSPECTION);
+        self.inspection.store(inspection.to_nanos(), Ordering::Relaxed);
+        let due = limits.timeout.min(limits.deadline).min(cpu_earliest).min(inspection);
         self.due.store(due.to_nanos(), Ordering::SeqCst);
         let epoch = self.state.enter();
         self.watchdog.wake_for(due);
@@ -138,6 +148,10 @@ impl Slot {
         if now >= at(&self.timeout) {
             return Some(Stop::SliceTimeout);
         }
+        if now >= at(&self.inspection) {
+            self.interrupt.inspect();
+            self.inspection.store(now.after(INSPECTION).to_nanos(), Ordering::Release);
+        }
         if now < at(&self.cpu_earliest) {
             return None;
         }
@@ -165,7 +179,8 @@ impl Watched for Slot {
                 None => {
                     // The worker may have gone on to its next slice, whose own `due` must not be overwritten with a later one.
                     let at = |moment: &AtomicU64| moment.load(Ordering::Acquire);
-                    let next = at(&self.timeout).min(at(&self.deadline)).min(at(&self.cpu_earliest));
+                    let inspection = at(&self.inspection);
+                    let next = at(&self.timeout).min(at(&self.deadline)).min(at(&self.cpu_earliest)).min(inspection);
                     let seen = self.due.load(Ordering::SeqCst);
                     if self.state.running() == Some(epoch) {
                         let _ = self.due.compare_exchange(seen, next, Ordering::SeqCst, Ordering::SeqCst);

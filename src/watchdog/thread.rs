@@ -124,6 +124,7 @@ mod tests {
             self.0.fetch_add(1, Ordering::SeqCst);
         }
         fn take_back(&self) {}
+        fn inspect(&self) {}
         fn cpu_time(&self) -> Duration {
             Duration::from_millis(7)
         }
@@ -144,7 +145,7 @@ mod tests {
 
     fn within(millis: u64) -> Limits {
         let timeout = Moment::now().after(Duration::from_millis(millis));
-        Limits { timeout, deadline: Moment::NEVER, cpu: None }
+        Limits { start: Moment::now(), timeout, deadline: Moment::NEVER, cpu: None }
     }
 
     fn eventually(what: impl Fn() -> bool) {
@@ -188,10 +189,10 @@ mod tests {
         let (watchdog, slot, terminated, _) = slot(Duration::from_secs(60));
         let now = Moment::now();
         let cpu = |reading| Some(CpuLimit { earliest: now, reading: Duration::from_millis(reading) });
-        let epoch = slot.enter(Limits { timeout: Moment::NEVER, deadline: Moment::NEVER, cpu: cpu(8_000) });
+        let epoch = slot.enter(Limits { start: now, timeout: Moment::NEVER, deadline: Moment::NEVER, cpu: cpu(8_000) });
         std::thread::sleep(Duration::from_millis(20));
         assert_eq!(slot.leave(epoch), None, "the thread has used 7 ms of 8 s");
-        let epoch = slot.enter(Limits { timeout: Moment::NEVER, deadline: Moment::NEVER, cpu: cpu(7) });
+        let epoch = slot.enter(Limits { start: now, timeout: Moment::NEVER, deadline: Moment::NEVER, cpu: cpu(7) });
         eventually(|| terminated.load(Ordering::SeqCst) == 1);
         assert_eq!(slot.leave(epoch), Some(Stop::CpuBudget));
         watchdog.stop();

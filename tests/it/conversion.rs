@@ -1,4 +1,4 @@
-//! Values over the border, through a real engine: the two tables in `src/wire.rs` cell by cell, the known traps, and random data.
+//! Values over the border, through a real engine: the two tables in `src/wire.md` cell by cell, the known traps, and random data.
 //!
 //! Each case is a script of one function, `main`; what a test checks is what arrives on the other side, or the path of what cannot.
 

@@ -2,12 +2,14 @@
 //!
 //! Each test runs in a process of its own, because its stuck threads hold a core for seconds.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use jsmill::{Engine, ErrorKind, Result};
 
 use crate::assert_kind;
-use crate::support::{SLACK, engine_with, eventually, failure, in_child, script, still_works};
+use crate::support::{SLACK, engine_with, eventually, failure, in_child, leave, script, still_works};
 
 const LIMIT: Duration = Duration::from_millis(200);
 const GRACE: Duration = Duration::from_millis(300);
@@ -16,7 +18,7 @@ const GRACE: Duration = Duration::from_millis(300);
 const FOR_EVER: &str = "const main = () => Array.prototype.indexOf.call({ length: 9e15 }, 1);";
 
 /// Runs for a few seconds and looks at no request.
-const FOR_SECONDS: &str = "const main = () => Array.prototype.indexOf.call({ length: 3e7 }, 1);";
+const FOR_SECONDS: &str = "const main = () => Array.prototype.reverse.call({ length: 4e7 });";
 
 fn engine() -> Engine {
     engine_with(|builder| builder.grace(GRACE))
@@ -29,14 +31,6 @@ fn is_answered(engine: &Engine, source: &str) {
     assert_kind!(error, ErrorKind::SliceTimeout { .. });
     assert!(start.elapsed() < SLACK, "after {:?}", start.elapsed());
     still_works(engine);
-}
-
-/// Leaves without waiting for threads that are stuck.
-fn leave() -> ! {
-    use std::io::Write;
-    println!("1 passed");
-    std::io::stdout().flush().expect("the output");
-    std::process::exit(0)
 }
 
 #[test]
@@ -144,10 +138,19 @@ fn too_many_lost_workers_make_the_engine_refuse() {
 fn calls_that_wait_are_refused_when_the_last_worker_is_lost() {
     in_child("lost_workers::calls_that_wait_are_refused_when_the_last_worker_is_lost", || {
         let engine = engine_with(|builder| builder.grace(GRACE).max_lost(0));
-        let (stuck, trivial) = (script(FOR_EVER), script("const main = () => 42;"));
+        let begun = Arc::new(AtomicBool::new(false));
+        let logger = {
+            let begun = begun.clone();
+            move |_: &jsmill::LogLine| begun.store(true, Ordering::SeqCst)
+        };
+        let stuck =
+            "const main = () => { console.log('begun'); return Array.prototype.indexOf.call({ length: 9e15 }, 1); };";
+        let (stuck, trivial) = (script(stuck), script("const main = () => 42;"));
         crate::support::on_many_threads(async {
-            let first = tokio::spawn(engine.task(&stuck).timeout(LIMIT).call::<u32>("main", ()));
-            eventually("the first call has begun", || engine.stats().queued == [0; 3] && trivial_is_idle(&engine));
+            let first = tokio::spawn(engine.task(&stuck).timeout(LIMIT).logger(logger).call::<u32>("main", ()));
+            while !begun.load(Ordering::SeqCst) {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
             let waiting: Vec<_> = (0..5).map(|_| tokio::spawn(engine.task(&trivial).call::<u32>("main", ()))).collect();
             assert_kind!(first.await.expect("no panic").expect_err("it is stuck"), ErrorKind::SliceTimeout { .. });
             for call in waiting {
@@ -159,12 +162,6 @@ fn calls_that_wait_are_refused_when_the_last_worker_is_lost() {
         });
         leave();
     });
-}
-
-/// Gives the engine's worker time to take the call that was just queued.
-fn trivial_is_idle(_: &Engine) -> bool {
-    std::thread::sleep(Duration::from_millis(100));
-    true
 }
 
 #[test]
@@ -186,6 +183,27 @@ fn other_workers_and_engines_go_on() {
         other.shutdown_blocking().expect("this one is not stuck");
         stuck.shutdown_blocking().expect("the lost one is not waited for");
         assert!(start.elapsed() < SLACK, "the shutdown took {:?}", start.elapsed());
+        leave();
+    });
+}
+
+/// A caller that was just answered for a lost worker finds the replacement, not an engine without workers.
+#[test]
+fn the_next_call_after_a_loss_is_served() {
+    in_child("lost_workers::the_next_call_after_a_loss_is_served", || {
+        let trivial = script("const main = () => 42;");
+        let stuck = script("const main = () => Array.prototype.reverse.call({ length: 1e7 });");
+        let mut losses = 0;
+        for round in 0..40 {
+            let engine = engine_with(|builder| builder.grace(Duration::from_millis(10)).max_lost(1_000));
+            // A result means that the built-in was done before the limit.
+            let result =
+                engine.task(&stuck).timeout(Duration::from_millis(10)).call_blocking::<serde_json::Value>("main", ());
+            let next = engine.task(&trivial).call_blocking::<u32>("main", ());
+            assert_eq!(next.unwrap_or_else(|error| panic!("round {round}, after {result:?}: {error}")), 42);
+            losses += engine.stats().lost_total;
+        }
+        assert!(losses > 0, "no worker was lost, which tests nothing");
         leave();
     });
 }

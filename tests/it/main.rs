@@ -1,10 +1,22 @@
 //! The integration tests, in one binary: linking V8 is slow.
 
+mod buffers;
+mod caching;
+mod config;
 mod conversion;
 mod errors;
+mod growth;
+mod heap;
+mod host_border;
+mod hot_swap;
 mod isolation;
 mod lost_workers;
 mod modules;
+mod observe;
+mod queue;
+mod shape;
+mod shutdown;
 mod stack;
+mod strings;
 mod support;
 mod termination;

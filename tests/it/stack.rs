@@ -8,7 +8,7 @@ use jsmill::{Composition, ErrorKind, HostError, Limits, OneOff, Result, Scope, S
 use serde_json::Value;
 
 use crate::assert_kind;
-use crate::support::{SLACK, call, engine, failure, in_child, script, still_works};
+use crate::support::{SLACK, call, engine, engine_with, failure, in_child, script, still_works};
 
 /// How scripts nest a value without recursion.
 const NESTINGS: [&str; 5] = [
@@ -18,6 +18,11 @@ const NESTINGS: [&str; 5] = [
     "let n = new Map(); for (let k = 0; k < depth; k++) n = new Map([['n', n]]); return n;",
     "let n = new Set(); for (let k = 0; k < depth; k++) n = new Set([n]); return n;",
 ];
+
+/// Room for 300,000 maps.
+fn roomy() -> jsmill::Engine {
+    engine_with(|builder| builder.heap_limit(jsmill::Bytes::mib(1024)))
+}
 
 fn nested(depth: usize) -> Value {
     let mut value = Value::Null;
@@ -47,7 +52,7 @@ fn depth_of(value: &Value) -> usize {
 #[test]
 fn a_deep_result_is_refused() {
     in_child("stack::a_deep_result_is_refused", || {
-        let engine = engine();
+        let engine = roomy();
         for nesting in NESTINGS {
             for depth in [1_000, 10_000, 300_000] {
                 let source = format!("const main = () => {{ const depth = {depth}; {nesting} }};");
@@ -92,7 +97,7 @@ fn the_documented_depth_passes_both_ways() {
 #[test]
 fn no_depth_limit_of_a_call_ends_the_process() {
     in_child("stack::no_depth_limit_of_a_call_ends_the_process", || {
-        let engine = engine();
+        let engine = roomy();
         for depth in [1_000, 100_000, usize::MAX] {
             let limits = Limits { depth, slice_timeout: Some(SLACK), ..Limits::default() };
             let value = nested(300_000);
@@ -209,7 +214,10 @@ fn a_host_function_at_the_bottom_of_the_stack_has_room() {
         let engine = engine();
         let source = "
             const value = () => { let n = {}; for (let k = 0; k < 200; k++) n = { n }; return n; };
-            const deep = (v) => { let below; try { below = deep(v); } catch (e) { if (e.name !== 'RangeError') throw e; } try { return host(v); } catch (e) { return e.name; } };
+            const deep = (v) => {
+                try { return deep(v); } catch (e) { if (e.name !== 'RangeError') throw e; }
+                return host(v);
+            };
             const main = () => { const out = deep(value()); return `${typeof out} ${out}`; };";
         let limits = Limits { slice_timeout: Some(SLACK), ..Limits::default() };
         let task = Composition::new(Bottom(script(source))).one_off().memory().limits(limits);
@@ -221,7 +229,7 @@ fn a_host_function_at_the_bottom_of_the_stack_has_room() {
 #[test]
 fn a_deep_argument_of_a_host_function_is_an_exception() {
     in_child("stack::a_deep_argument_of_a_host_function_is_an_exception", || {
-        let engine = engine();
+        let engine = roomy();
         for nesting in NESTINGS {
             let source = format!(
                 "const value = (depth) => {{ {nesting} }}; const main = () => {{ try {{ return `${{host(value(300000))}}`; }} catch (e) {{ return e.name; }} }};"
