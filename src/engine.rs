@@ -198,7 +198,9 @@ impl Drop for Handle {
         self.shared.stop();
         let shared = self.shared.clone();
         let finish = move || {
-            shared.await_end(shared.config.grace);
+            if !shared.await_end(shared.config.grace) {
+                shared.abandon();
+            }
             shared.watchdog.stop();
         };
         // A worker that drops the last handle cannot wait for itself.

@@ -21,7 +21,7 @@ mod task;
 mod value_cache;
 
 pub use args::{Arg, ArgEncoder, Args};
-pub(crate) use call::{Call, CallCore, Meta, Pending, Work, block_on};
+pub(crate) use call::{Call, CallCore, Meta, Pending, Work, block_on, release};
 pub use compose::{Composition, ExceptionHandler, Runnable, cache, strategy};
 pub use context_cache::Caching;
 pub(crate) use function::FunctionCall;

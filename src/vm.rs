@@ -27,8 +27,8 @@ mod scope;
 mod snapshot;
 mod thread;
 
-pub(crate) use callback::guarded;
 pub use callback::{HostError, HostFunction};
+pub(crate) use callback::{guarded, quietly};
 pub(crate) use code::CodeCache;
 pub use console::{LogLevel, LogLine, Logger};
 pub(crate) use context::ScriptContext;

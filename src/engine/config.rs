@@ -92,9 +92,6 @@ pub(super) struct Config {
     pub(super) runtime: std::sync::Arc<RuntimeOptions>,
 }
 
-/// What JavaScript leaves of a worker's stack to the Rust code that it calls: a quarter, and this at least.
-const STACK_RESERVE: Bytes = Bytes::kib(512);
-
 /// How long a worker spins before it sleeps, where there are cores enough.
 const SPIN: Duration = Duration::from_micros(30);
 
@@ -106,7 +103,9 @@ impl Options {
         let pinned = self.pinned()?;
         // A spinning worker wants a core of its own, and one is needed for its callers.
         let spin = self.spin.unwrap_or(if workers < cores { SPIN } else { Duration::ZERO });
-        let reserve = Bytes::new((self.stack_size.get() / 4).max(STACK_RESERVE.get()));
+        // Half of the stack is left to Rust code that JavaScript calls: conversion recurses once for each level of a value, and takes
+        // some four KiB each without optimisation.
+        let reserve = Bytes::new(self.stack_size.get() / 2);
         Ok(Config {
             workers,
             cores: pinned,
@@ -145,8 +144,8 @@ impl Options {
         if workers > 1024 {
             return refuse(format!("`workers` is {workers}: 1024 are the most, and one a core is usually right"));
         }
-        if self.stack_size < Bytes::mib(2) || self.stack_size > Bytes::gib(1) {
-            return refuse(format!("`stack_size` is {}: it must be between 2 MiB and 1 GiB", self.stack_size));
+        if self.stack_size < Bytes::mib(4) || self.stack_size > Bytes::gib(1) {
+            return refuse(format!("`stack_size` is {}: it must be between 4 MiB and 1 GiB", self.stack_size));
         }
         if self.heap_limit < Bytes::mib(16) || self.heap_limit > Bytes::gib(64) {
             return refuse(format!("`heap_limit` is {}: it must be between 16 MiB and 64 GiB", self.heap_limit));

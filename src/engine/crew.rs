@@ -1,6 +1,6 @@
 //! The workers of an engine: started, lost, replaced, ended.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use super::stats::Stats;
 use super::worker::{self, Ending, Link, Mail};
 use crate::clock::Moment;
 use crate::error::{Error, ErrorKind, Result};
-use crate::exec::{CallCore, Priority, deadline, stopped};
+use crate::exec::{CallCore, Priority, deadline, release, stopped};
 use crate::observe::Meters;
 use crate::vm::{self, CodeCache, Platform};
 use crate::watchdog::{Stop, Watchdog, Watched};
@@ -27,12 +27,17 @@ impl Queued for Arc<dyn CallCore> {
     fn is_over(&self) -> bool {
         CallCore::is_over(&**self)
     }
+
+    fn release(self) {
+        release(self);
+    }
 }
 
 /// What the handles, the workers and the watchdog of an engine share.
 pub(super) struct Shared {
     pub(super) config: Config,
     pub(super) queue: Arc<CallQueue>,
+    pub(super) outside: Arc<Outside>,
     pub(super) watchdog: Arc<Watchdog>,
     pub(super) code: Arc<CodeCache>,
     pub(super) meters: Meters,
@@ -51,16 +56,54 @@ struct Crew {
 }
 
 /// Answers queued calls at their deadline.
-struct QueueWatch(Arc<CallQueue>);
+struct QueueWatch {
+    queue: Arc<CallQueue>,
+    outside: Arc<Outside>,
+}
+
+/// Calls that wait for room in the queue and have a deadline.
+#[derive(Default)]
+pub(super) struct Outside {
+    calls: Mutex<Vec<Arc<dyn CallCore>>>,
+    earliest: AtomicU64,
+}
+
+impl Outside {
+    fn new() -> Self {
+        Outside { calls: Mutex::default(), earliest: AtomicU64::new(Moment::NEVER.to_nanos()) }
+    }
+
+    pub(super) fn add(&self, call: Arc<dyn CallCore>) {
+        let deadline = call.meta().deadline;
+        self.calls.lock().push(call);
+        self.earliest.fetch_min(deadline.to_nanos(), Ordering::SeqCst);
+    }
+
+    pub(super) fn remove(&self, call: &Arc<dyn CallCore>) {
+        self.calls.lock().retain(|other| !Arc::ptr_eq(other, call));
+    }
+
+    fn due(&self, now: Moment) -> Vec<Arc<dyn CallCore>> {
+        // First, so that a deadline which is added meanwhile is not lost.
+        self.earliest.store(Moment::NEVER.to_nanos(), Ordering::SeqCst);
+        let mut calls = self.calls.lock();
+        let (due, left) = calls.drain(..).partition(|call| call.meta().deadline <= now);
+        *calls = left;
+        let next = calls.iter().map(|call| call.meta().deadline).min().unwrap_or(Moment::NEVER);
+        self.earliest.fetch_min(next.to_nanos(), Ordering::SeqCst);
+        due
+    }
+}
 
 impl Watched for QueueWatch {
     fn due(&self) -> Moment {
-        self.0.earliest_deadline()
+        self.queue.earliest_deadline().min(Moment::from_nanos(self.outside.earliest.load(Ordering::SeqCst)))
     }
 
     fn look(&self, now: Moment) {
-        for call in self.0.take_due(now) {
+        for call in self.queue.take_due(now).into_iter().chain(self.outside.due(now)) {
             call.refuse(deadline(call.meta().limits.deadline, true));
+            release(call);
         }
     }
 }
@@ -71,10 +114,12 @@ impl Shared {
         let platform = vm::start(&config.flags)?;
         let watchdog = Watchdog::start()?;
         let queue = Arc::new(CallQueue::new(config.queue_depth));
-        watchdog.watch(Arc::new(QueueWatch(queue.clone())));
+        let outside = Arc::new(Outside::new());
+        watchdog.watch(Arc::new(QueueWatch { queue: queue.clone(), outside: outside.clone() }));
         let workers = config.workers;
         let shared = Arc::new(Shared {
             queue,
+            outside,
             watchdog,
             code: Arc::new(CodeCache::new(config.code_cache)),
             meters: Meters::new(Priority::ALL.map(Priority::name)),
@@ -135,6 +180,10 @@ impl Shared {
             crew.forget(link);
             crew.lost <= self.config.max_lost
         };
+        // Before the caller is answered: its next call finds a worker.
+        if replace {
+            self.replace(link.index);
+        }
         self.alive.fetch_sub(1, Ordering::AcqRel);
         let isolate = &self.config.runtime.isolate;
         let mut abandoned = link.abandoned().into_iter();
@@ -143,9 +192,6 @@ impl Shared {
         }
         for call in abandoned {
             call.refuse(ErrorKind::WorkerLost { reason: "V8 did not stop in time".into() }.into());
-        }
-        if replace {
-            self.replace(link.index);
         }
         self.refuse_if_starved();
         self.someone_ended.notify_all();
@@ -181,6 +227,7 @@ impl Shared {
         if let Some(error) = self.starved() {
             for call in self.queue.drain() {
                 call.refuse(error.clone());
+                release(call);
             }
         }
     }
@@ -268,6 +315,7 @@ impl Shared {
         if !self.await_end(self.config.shutdown_timeout) {
             self.stop();
             if !self.await_end(self.config.grace.saturating_mul(2)) {
+                self.abandon();
                 return Err(ErrorKind::WorkerLost { reason: "V8 did not stop in time for the shutdown".into() }.into());
             }
         }
@@ -280,8 +328,19 @@ impl Shared {
         self.queue.close();
         for call in self.queue.drain() {
             call.refuse(ErrorKind::ShuttingDown.into());
+            release(call);
         }
         self.links().iter().for_each(|link| link.stop());
+    }
+
+    /// Answers what the workers that did not end would have answered.
+    pub(super) fn abandon(&self) {
+        for link in self.links() {
+            for call in link.abandoned() {
+                call.refuse(ErrorKind::ShuttingDown.into());
+                release(call);
+            }
+        }
     }
 
     /// Waits until all workers have ended that are not lost.

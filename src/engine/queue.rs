@@ -17,6 +17,8 @@ pub(super) trait Queued {
     fn deadline(&self) -> Moment;
     /// Whether nobody waits for it any more.
     fn is_over(&self) -> bool;
+    /// Lets go of it.
+    fn release(self);
 }
 
 /// Room for one entry of a lane. The entry takes it over; dropped without one, it gives the room back.
@@ -77,9 +79,11 @@ impl<T: Queued> Queue<T> {
                 }
                 Err(tokio::sync::TryAcquireError::Closed) => return Err(NoRoom::Closed),
                 Err(tokio::sync::TryAcquireError::NoPermits) => {
-                    if self.take(|entry| entry.is_over()).is_empty() {
+                    let abandoned = self.take(|entry| entry.is_over());
+                    if abandoned.is_empty() {
                         return Err(NoRoom::Full { depth: self.depths[priority as usize] });
                     }
+                    abandoned.into_iter().for_each(T::release);
                 }
             }
         }
@@ -253,6 +257,7 @@ mod tests {
         fn is_over(&self) -> bool {
             self.over
         }
+        fn release(self) {}
     }
 
     fn entry(id: u32) -> Entry {

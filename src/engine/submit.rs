@@ -1,11 +1,14 @@
 //! Calls on their way into the queue.
 
 use std::any::TypeId;
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::Poll;
 
 use super::Engine;
 use super::crew::Shared;
-use super::queue::NoRoom;
+use super::queue::{NoRoom, Room};
 use super::worker;
 use crate::clock::Moment;
 use crate::error::{Error, ErrorKind, Result};
@@ -90,12 +93,12 @@ fn refused<W: Work>(shared: &Shared, call: &Call<W>, why: NoRoom) -> Error {
     Error::at(error, call.meta().script.name(), call.name())
 }
 
-fn push<W: Work>(shared: &Shared, room: super::queue::Room<'_>, call: Arc<Call<W>>) -> Result<Pending<W>> {
+fn push<W: Work>(shared: &Shared, room: Room<'_>, pending: Pending<W>) -> Result<Pending<W>> {
+    let call = pending.call().clone();
     if let Some(error) = shared.starved() {
         return Err(error.at(call.meta().script.name(), call.name()));
     }
     let (priority, deadline) = (call.meta().priority, call.meta().deadline);
-    let pending = Pending::new(call.clone());
     if shared.queue.push(priority, room, call).is_err() {
         return Err(ErrorKind::ShuttingDown.into());
     }
@@ -107,16 +110,51 @@ fn push<W: Work>(shared: &Shared, room: super::queue::Room<'_>, call: Arc<Call<W
     Ok(pending)
 }
 
-/// Puts a call into the queue; waits while that is full.
+/// Puts a call into the queue; waits while that is full, until the call's deadline at the most.
 pub(super) async fn enqueue<W: Work>(shared: &Shared, call: Arc<Call<W>>) -> Result<Pending<W>> {
-    let room = match shared.queue.try_room(call.meta().priority) {
-        Ok(room) => room,
+    match shared.queue.try_room(call.meta().priority) {
+        Ok(room) => return push(shared, room, Pending::new(call)),
         Err(NoRoom::Closed) => return Err(refused(shared, &call, NoRoom::Closed)),
-        Err(NoRoom::Full { .. }) => {
-            shared.queue.room(call.meta().priority).await.map_err(|why| refused(shared, &call, why))?
+        Err(NoRoom::Full { .. }) => {}
+    }
+    let _outside = Waiting::new(shared, call.clone());
+    let mut pending = Pending::new(call.clone());
+    let mut room = std::pin::pin!(shared.queue.room(call.meta().priority));
+    let room = poll_fn(|context| {
+        // Answered before it was queued: that was its deadline.
+        if let Poll::Ready(Err(error)) = Pin::new(&mut pending).poll(context) {
+            return Poll::Ready(Err(error));
         }
-    };
-    push(shared, room, call)
+        room.as_mut().poll(context).map(|room| room.map_err(|why| refused(shared, &call, why)))
+    })
+    .await?;
+    push(shared, room, pending)
+}
+
+/// A call outside of the queue, whose deadline is watched nevertheless.
+struct Waiting<'s> {
+    shared: &'s Shared,
+    call: Option<Arc<dyn CallCore>>,
+}
+
+impl<'s> Waiting<'s> {
+    fn new(shared: &'s Shared, call: Arc<dyn CallCore>) -> Self {
+        let deadline = call.meta().deadline;
+        if deadline == Moment::NEVER {
+            return Waiting { shared, call: None };
+        }
+        shared.outside.add(call.clone());
+        shared.watchdog.wake_for(deadline);
+        Waiting { shared, call: Some(call) }
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        if let Some(call) = &self.call {
+            self.shared.outside.remove(call);
+        }
+    }
 }
 
 /// Puts a call into the queue; waits on the calling thread while that is full.
@@ -135,7 +173,7 @@ pub(super) fn try_enqueue<W: Work>(
     call: Arc<Call<W>>,
 ) -> std::result::Result<Pending<W>, (Error, Arc<Call<W>>)> {
     match shared.queue.try_room(call.meta().priority) {
-        Ok(room) => push(shared, room, call.clone()).map_err(|error| (error, call)),
+        Ok(room) => push(shared, room, Pending::new(call.clone())).map_err(|error| (error, call)),
         Err(why) => Err((refused(shared, &call, why), call)),
     }
 }

@@ -17,7 +17,7 @@ use super::crew::Shared;
 use super::stats::Counters;
 use crate::clock::Moment;
 use crate::error::Result;
-use crate::exec::{CallCore, Runtime, RuntimeFigures, SliceReport, Verdict};
+use crate::exec::{CallCore, Runtime, RuntimeFigures, SliceReport, Verdict, release};
 use crate::observe::{self, WorkerMeters};
 use crate::vm::{CpuClock, IsolateInterrupt};
 use crate::watchdog::{Slot, Stop};
@@ -200,11 +200,15 @@ impl Worker {
         while !self.link.stop.load(Ordering::Acquire) && !self.slot.is_lost() {
             if let Some(mail) = self.link.mail() {
                 match mail {
-                    Mail::Run(call) => self.run(&call),
+                    Mail::Run(call) => {
+                        self.run(&call);
+                        release(call);
+                    }
                     Mail::Expire => self.runtime.expire(),
                 }
             } else if let Some(call) = self.shared.queue.pop() {
                 self.run(&call);
+                release(call);
             } else if self.shared.queue.is_closed() {
                 return;
             } else {

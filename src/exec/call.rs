@@ -17,7 +17,7 @@ use super::{Caching, ExceptionHandler, Limits, Priority};
 use crate::clock::Moment;
 use crate::error::{Error, ErrorKind, Result};
 use crate::script::Script;
-use crate::vm::{Logger, Scope, guarded};
+use crate::vm::{Logger, Scope, guarded, quietly};
 use crate::watchdog::{Epoch, Slot, Stop};
 use crate::wire::Policy;
 
@@ -106,7 +106,7 @@ impl<W: Work> Call<W> {
                     *state = before;
                     drop(state);
                     // The caller is gone, or was answered by somebody else.
-                    drop(result);
+                    quietly("the drop of a result", || drop(result));
                     return;
                 }
             }
@@ -177,7 +177,7 @@ impl<W: Work> CallCore for Call<W> {
             State::Running { result, .. } => result.replace(outcome),
             _ => Some(outcome),
         };
-        drop(unwanted);
+        quietly("the drop of a result", || drop(unwanted));
     }
 
     fn finish(&self, instead: Option<Error>, translate: &dyn Fn(Error) -> Error) -> bool {
@@ -213,6 +213,11 @@ impl<W: Work> CallCore for Call<W> {
     }
 }
 
+/// Lets go of a call. What it owns belongs to the embedder, and may panic when it is dropped.
+pub(crate) fn release(call: Arc<dyn CallCore>) {
+    quietly("the drop of a task", || drop(call));
+}
+
 /// The caller's side of a submitted call. Dropping it gives the call up.
 #[must_use = "dropping it gives the call up"]
 pub(crate) struct Pending<W: Work> {
@@ -223,6 +228,10 @@ pub(crate) struct Pending<W: Work> {
 impl<W: Work> Pending<W> {
     pub(crate) fn new(call: Arc<Call<W>>) -> Self {
         Pending { call, taken: false }
+    }
+
+    pub(crate) fn call(&self) -> &Arc<Call<W>> {
+        &self.call
     }
 
     /// Waits on the calling thread.

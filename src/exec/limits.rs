@@ -26,12 +26,12 @@ pub struct Limits {
     pub deadline: Option<Duration>,
     /// The size of the arguments and of the result, in V8's structured-clone format, each. Default: 64 MiB.
     pub result: Bytes,
-    /// How deeply arguments and results may be nested. Default: 256 levels; at most 1,000.
+    /// How deeply arguments and results may be nested. Default: 256 levels; at most 500.
     pub depth: usize,
 }
 
 /// The deepest nesting that a call may allow: conversion recurses once a level, on the stacks of callers and workers.
-const MOST_DEPTH: usize = 1_000;
+const MOST_DEPTH: usize = 500;
 
 impl Limits {
     /// # Errors

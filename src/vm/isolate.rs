@@ -61,8 +61,12 @@ impl HeapGuard {
 
     /// The external memory that neither the allocator nor the host has given.
     fn unseen(&self, isolate: &mut v8::Isolate) -> usize {
-        let external = isolate.get_heap_statistics().external_memory();
-        external.saturating_sub(self.buffers.used().as_usize()).saturating_sub(self.buffers.adopted())
+        // Adding nothing tells the sum.
+        let external = isolate.adjust_amount_of_external_allocated_memory(0);
+        usize::try_from(external)
+            .unwrap_or(0)
+            .saturating_sub(self.buffers.used().as_usize())
+            .saturating_sub(self.buffers.adopted())
     }
 
     fn report(&self, memory: Memory) {

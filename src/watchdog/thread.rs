@@ -1,5 +1,6 @@
 //! The watchdog's thread.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{JoinHandle, Thread};
@@ -93,7 +94,10 @@ impl Watchdog {
             let now = Moment::now();
             due.extend(self.watched.lock().iter().filter(|watched| watched.due() <= now).cloned());
             for watched in due.drain(..) {
-                watched.look(now);
+                // Whoever is looked after here is not to be left alone because of a fault of somebody else's code.
+                if catch_unwind(AssertUnwindSafe(|| watched.look(now))).is_err() {
+                    tracing::error!(target: "jsmill", "a panic on the watchdog's thread");
+                }
             }
             let until = self.earliest();
             if !self.alarm.set(until, || self.earliest()) {

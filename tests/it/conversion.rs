@@ -19,7 +19,8 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 /// One engine for all conversions: they leave nothing behind.
-static ENGINE: LazyLock<Engine> = LazyLock::new(|| Engine::builder().workers(1).build().unwrap());
+static ENGINE: LazyLock<Engine> =
+    LazyLock::new(|| Engine::builder().workers(1).v8_flags(crate::support::flags()).build().unwrap());
 
 /// What the expression is when it arrives in Rust.
 fn from_js<R: DeserializeOwned + Send + 'static>(expression: &str) -> Result<R> {

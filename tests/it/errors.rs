@@ -196,6 +196,9 @@ fn what_only_v8_refuses_is_a_compile_error_at_the_call() {
     }
 }
 
+/// Whether a kind is the right one.
+type Check = fn(&ErrorKind) -> bool;
+
 #[test]
 fn the_text_of_a_limit_names_script_function_limit_and_remedy() {
     let engine = engine_with(|builder| builder.heap_limit(Bytes::mib(32)).buffer_limit(Bytes::mib(16)));
@@ -206,7 +209,7 @@ fn the_text_of_a_limit_names_script_function_limit_and_remedy() {
     )
     .unwrap();
     let short = Duration::from_millis(60);
-    let cases: [(&str, fn(&ErrorKind) -> bool, &[&str]); 7] = [
+    let cases: [(&str, Check, &[&str]); 7] = [
         ("timeout", |kind| matches!(kind, ErrorKind::SliceTimeout { .. }), &["limits.js: spin", "60ms", "`timeout`"]),
         ("cpu", |kind| matches!(kind, ErrorKind::CpuBudget { .. }), &["limits.js: spin", "60ms", "`cpu_budget`"]),
         ("deadline", |kind| matches!(kind, ErrorKind::Deadline { .. }), &["limits.js: spin", "60ms", "`deadline`"]),

@@ -17,6 +17,7 @@ mod queue;
 mod shape;
 mod shutdown;
 mod stack;
+mod stress_gc;
 mod strings;
 mod support;
 mod termination;

@@ -211,9 +211,10 @@ impl OneOff for Bottom {
 #[test]
 fn a_host_function_at_the_bottom_of_the_stack_has_room() {
     in_child("stack::a_host_function_at_the_bottom_of_the_stack_has_room", || {
-        let engine = engine();
+        // The smallest stack leaves the smallest reserve to host code.
+        let engine = engine_with(|builder| builder.stack_size(jsmill::Bytes::mib(2)));
         let source = "
-            const value = () => { let n = {}; for (let k = 0; k < 200; k++) n = { n }; return n; };
+            const value = () => { let n = {}; for (let k = 0; k < 250; k++) n = { n }; return n; };
             const deep = (v) => {
                 try { return deep(v); } catch (e) { if (e.name !== 'RangeError') throw e; }
                 return host(v);

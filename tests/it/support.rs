@@ -120,16 +120,17 @@ pub fn is_child(test: &str) -> bool {
 /// module, as in `heap::limit`. A child that has not ended within `bound` is killed, and the caller fails.
 #[track_caller]
 pub fn child(test: &str, argument: &str, bound: Duration) -> Output {
-    let executable = std::env::current_exe().expect("the path of this binary");
-    let mut process = Command::new(executable)
-        .args([test, "--exact", "--nocapture", "--test-threads=1"])
-        .env(CHILD, test)
-        .env(ARGUMENT, argument)
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("a process");
+    let mut command = Command::new(std::env::current_exe().expect("the path of this binary"));
+    command.args([test, "--exact", "--nocapture", "--test-threads=1"]);
+    command.env(CHILD, test).env(ARGUMENT, argument);
+    finish(command, &format!("{test} ({argument})"), bound)
+}
+
+/// Runs a process to its end, and kills it, and fails, where it has not ended within `bound`.
+#[track_caller]
+pub fn finish(mut command: Command, what: &str, bound: Duration) -> Output {
+    let mut process =
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("a process");
     // Full pipes would stop the child.
     let stdout = reader(process.stdout.take().expect("piped"));
     let stderr = reader(process.stderr.take().expect("piped"));
@@ -141,7 +142,7 @@ pub fn child(test: &str, argument: &str, bound: Duration) -> Output {
         if Instant::now() > end {
             process.kill().expect("the child ends");
             process.wait().expect("the child has ended");
-            panic!("{test} ({argument}) has not ended within {bound:?}: {}", text(&stdout.join().expect("its output")));
+            panic!("{what} has not ended within {bound:?}: {}", text(&stdout.join().expect("its output")));
         }
         std::thread::sleep(Duration::from_millis(10));
     };

@@ -15,7 +15,7 @@ fn times_out(source: &str) {
     let engine = engine();
     let start = Instant::now();
     let error = failure(&engine, source, LIMIT);
-    assert!(start.elapsed() >= LIMIT && start.elapsed() < SLACK, "after {:?}", start.elapsed());
+    assert!(start.elapsed() >= LIMIT && start.elapsed() < SLACK, "after {:?}: {error}", start.elapsed());
     assert_kind!(error, ErrorKind::SliceTimeout { limit } if *limit == LIMIT);
     let text = error.to_string();
     for part in ["test.js", "main", "200ms", "timeout"] {

@@ -217,7 +217,7 @@ impl<'s> Walk<'s> {
         call_to_json: bool,
     ) -> Walked<Written> {
         let start = self.stream.position();
-        let keys = thrown(object.get_own_property_names(scope, own_keys(v8::IndexFilter::IncludeIndices)))?;
+        let keys = thrown(object.get_property_names(scope, own_keys(v8::IndexFilter::IncludeIndices)))?;
         let written = self.stream.open(Container::Object);
         self.room(written)?;
         for index in 0..keys.length() {
@@ -268,7 +268,7 @@ impl<'s> Walk<'s> {
             self.value(scope, element, true)?;
             self.path.pop();
         }
-        let names = thrown(object.get_own_property_names(scope, own_keys(v8::IndexFilter::SkipIndices)))?;
+        let names = thrown(object.get_property_names(scope, own_keys(v8::IndexFilter::SkipIndices)))?;
         if names.length() > 0 {
             let name = thrown(names.get_index(scope, 0))?;
             let name = thrown(name.to_string(scope))?;

@@ -227,6 +227,13 @@ fn what_has_no_counterpart_is_an_error_with_its_path() {
         "() => 1",
         "Symbol('x')",
         "(function* () {})()",
+        "(async function* () {})()",
+        "new Intl.NumberFormat('en')",
+        "[1].values()",
+        "[1].values().map((x) => x)",
+        "new Map().entries()",
+        "'ab'.matchAll(/a/g)",
+        "Object(Symbol('s'))",
     ];
     for source in sources {
         let (path, message) = refused(from_js::<Value>(&format!("({{ a: [0, ({source})] }})")));

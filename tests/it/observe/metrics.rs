@@ -68,23 +68,24 @@ fn names_and_kinds_are_the_documented_ones_and_they_move() {
         engine.task(&script).caching(Caching::None).call_blocking::<u32>("main", ()).unwrap();
         engine.task(&script).call_blocking::<u32>("fail", ()).unwrap_err();
         engine.task(&script).timeout(Duration::from_millis(30)).call_blocking::<u32>("spin", ()).unwrap_err();
+        engine.task(&script).call_blocking::<u32>("main", ()).unwrap();
         let value = engine.value(std::sync::Arc::new(1));
         call::<u32>(&engine, "const main = (v) => v;", "main", (&value,)).unwrap();
 
         let (mut seen, mut kinds) = (BTreeMap::new(), BTreeMap::new());
         let expected = [
-            ("jsmill_calls_total", "ok", 7),
+            ("jsmill_calls_total", "ok", 8),
             ("jsmill_calls_total", "error", 1),
             ("jsmill_calls_total", "stopped", 1),
             ("jsmill_terminations_total", "slice_timeout", 1),
-            ("jsmill_queue_seconds", "normal", 9),
-            ("jsmill_slice_seconds", "", 9),
-            ("jsmill_cpu_seconds", "", 9),
+            ("jsmill_queue_seconds", "normal", 10),
+            ("jsmill_slice_seconds", "", 10),
+            ("jsmill_cpu_seconds", "", 10),
             ("jsmill_context_hits_total", "", 6),
-            ("jsmill_context_misses_total", "", 2),
-            ("jsmill_contexts_built_total", "", 3),
+            ("jsmill_context_misses_total", "", 3),
+            ("jsmill_contexts_built_total", "", 4),
             ("jsmill_compilations_total", "compiled", 2),
-            ("jsmill_compilations_total", "reused", 1),
+            ("jsmill_compilations_total", "reused", 2),
             ("jsmill_isolates_total", "", 1),
             ("jsmill_values", "0", 1),
         ];
