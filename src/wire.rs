@@ -50,6 +50,9 @@ pub(crate) use decode::{decode, decode_bool, decode_f64, decode_null, decode_str
 pub(crate) use encode::{Encoded, Encoder, encode};
 pub(crate) use error::{Error, Reason};
 pub(crate) use scalar::{Scalar, scalars};
+/// The longest string that V8 can hold, in code units.
+pub(crate) const MAX_STRING: usize = tag::MAX_STRING;
+
 pub(crate) use stream::{Container, Full, Stream};
 
 /// What to do with values that have no exact counterpart on the other side. The default refuses them all.

@@ -39,7 +39,7 @@ impl EngineBuilder {
         self
     }
 
-    /// The stack of a worker's thread. Default and least: 4 MiB. JavaScript gets one half; the other one is left to Rust code that it
+    /// The stack of a worker's thread. Default: 8 MiB; from 4 MiB on. JavaScript gets one half; the other one is left to Rust code that it
     /// calls, and to the conversion of values. Costs address space; memory only as far as it is used.
     pub fn stack_size(mut self, size: Bytes) -> Self {
         self.options.stack_size = size;

@@ -52,7 +52,7 @@ impl Default for Options {
         Options {
             workers: None,
             pinning: Pinning::Off,
-            stack_size: Bytes::mib(4),
+            stack_size: Bytes::mib(8),
             heap_initial: Bytes::new(0),
             heap_limit: Bytes::mib(256),
             buffer_limit: Bytes::mib(256),

@@ -134,6 +134,9 @@ fn serialize(scope: &mut v8::PinScope<'_, '_>, value: v8::Local<'_, v8::Value>, 
 /// A conversion's error as one of the crate.
 pub(crate) fn error(error: wire::Error) -> Error {
     match &error.reason {
+        wire::Reason::TooLarge { limit: wire::MAX_STRING } => {
+            Error::convert(error.path.to_string(), "the text is longer than V8's longest string; pass it in parts")
+        }
         wire::Reason::TooLarge { limit } => ErrorKind::ResultTooLarge { limit: Bytes::new(*limit as u64) }.into(),
         reason => Error::convert(error.path.to_string(), reason.to_string()),
     }

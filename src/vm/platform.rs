@@ -40,14 +40,18 @@ pub(crate) struct Flags {
 }
 
 static PLATFORM: OnceLock<Platform> = OnceLock::new();
-static STARTING: Mutex<()> = Mutex::new(());
+/// Held while V8 is started; holds why that has failed, which cannot be tried again.
+static STARTING: Mutex<Option<Error>> = Mutex::new(None);
 
 /// Starts V8 with these flags, or returns it where it was started with the same ones.
 ///
 /// # Errors
 /// `Config` when V8 runs with other flags, when it knows one of them not, or when its threads cannot be started.
 pub(crate) fn start(flags: &Flags) -> Result<&'static Platform> {
-    let _one_at_a_time = STARTING.lock();
+    let mut failed = STARTING.lock();
+    if let Some(error) = &*failed {
+        return Err(error.clone());
+    }
     if let Some(platform) = PLATFORM.get() {
         return same_flags(platform, flags);
     }
@@ -67,7 +71,8 @@ pub(crate) fn start(flags: &Flags) -> Result<&'static Platform> {
             }
         })
         .map_err(|error| Error::config(format!("V8's root thread could not be started: {error}")))?;
-    let startup = started.recv().map_err(|_| Error::config("V8 could not be started; see the log"))??;
+    let startup = started.recv().map_err(|_| Error::config("V8 could not be started; see the log")).flatten();
+    let startup = startup.inspect_err(|error| *failed = Some(error.clone()))?;
     Ok(PLATFORM.get_or_init(|| Platform { flags: flags.clone(), spawn, startup }))
 }
 

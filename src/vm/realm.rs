@@ -26,7 +26,7 @@ mod temporal;
 #[cfg(test)]
 mod tests;
 
-use super::snapshot::{PARTS, SEALED};
+use super::snapshot::{OPEN, PARTS, SEALED};
 
 /// The functions that belong to a context: where they are in the list that the prelude returns.
 const HARDEN: u32 = 0;
@@ -34,9 +34,7 @@ const SEAL: u32 = 1;
 const FINISH: u32 = 2;
 
 /// How many of them are kept with a context.
-pub(super) fn parts(sealed: bool) -> u32 {
-    if sealed { 3 } else { 2 }
-}
+pub(super) const KEPT: u32 = 3;
 
 /// An object that cannot be closed against changes.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -69,9 +67,13 @@ pub fn open<'s>(
     scope: &mut v8::PinScope<'s, '_, ()>,
     queue: Option<*mut v8::MicrotaskQueue>,
 ) -> Option<v8::Local<'s, v8::Context>> {
-    let context = v8::Context::new(scope, v8::ContextOptions { microtask_queue: queue, ..Default::default() });
+    let options = v8::ContextOptions { microtask_queue: queue, ..Default::default() };
+    let context = v8::Context::from_snapshot(scope, OPEN, options)?;
     let scope = &mut v8::ContextScope::new(scope, context);
-    keep_parts(scope, context)?;
+    let parts = keep_parts(scope, context)?;
+    let finish = part(scope, parts, FINISH)?;
+    let receiver = v8::undefined(scope).into();
+    finish.call(scope, receiver, &[])?;
     Some(context)
 }
 

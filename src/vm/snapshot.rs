@@ -1,7 +1,7 @@
 //! The startup snapshot: made once per process, the start of every isolate and context.
 //!
-//! [`create`] builds two contexts: the default one ([`super::realm::open`]) has the intrinsics as V8 makes them, the other
-//! one ([`super::realm::sealed`]) has them frozen. Both carry the functions that harden values, out of reach of scripts.
+//! [`create`] builds two contexts: one ([`super::realm::open`]) has the intrinsics as V8 makes them, the other one
+//! ([`super::realm::sealed`]) has them frozen. Both carry the functions that harden values, out of reach of scripts.
 //! V8 adds its newest features when a context is deserialised and aborts when it cannot extend an object for that, so
 //! [`create`] first looks at a realm outside of the snapshot creator and leaves what differs extensible.
 //!
@@ -10,8 +10,10 @@
 
 use super::realm::shape;
 
-/// The index of the context whose intrinsics are frozen. The default context is the open one.
+/// The index of the context whose intrinsics are frozen.
 pub(super) const SEALED: usize = 0;
+/// The index of the context whose intrinsics are as V8 makes them.
+pub(super) const OPEN: usize = 1;
 /// The index of the functions in the data of either context.
 pub(super) const PARTS: usize = 0;
 /// Properties that V8 fills in when they are first read, all of them for `Temporal`.
@@ -75,18 +77,18 @@ pub(super) fn outside() -> Result<String, Failed> {
 
 fn fill(creator: &mut v8::OwnedIsolate, outside: &str) -> Result<(), Failed> {
     v8::scope!(let scope, creator);
-    // Both contexts are registered in any case: a creator without a default context could not be disposed of.
-    let open = v8::Context::new(scope, Default::default());
-    scope.set_default_context(open);
-    prepare(&mut v8::ContextScope::new(scope, open), open, None)?;
-    let sealed = v8::Context::new(scope, Default::default());
-    prepare(&mut v8::ContextScope::new(scope, sealed), sealed, Some(outside))?;
-    let index = scope.add_context(sealed);
-    if index == SEALED {
-        Ok(())
-    } else {
-        Err(Failed::new("adding the sealed context", format!("its index is {index}")))
+    // A creator without a default context could not be disposed of. It is not used: V8 makes one from it, or ends the process.
+    let unused = v8::Context::new(scope, Default::default());
+    scope.set_default_context(unused);
+    for (index, outside) in [(SEALED, Some(outside)), (OPEN, None)] {
+        let context = v8::Context::new(scope, Default::default());
+        prepare(&mut v8::ContextScope::new(scope, context), context, outside)?;
+        let given = scope.add_context(context);
+        if given != index {
+            return Err(Failed::new("adding a context", format!("its index is {given} in place of {index}")));
+        }
     }
+    Ok(())
 }
 
 /// Runs the prelude in `context` and attaches what it returns.
@@ -107,7 +109,7 @@ fn prepare<'s>(
         return Err(Failed::new(STEP, thrown(scope)));
     };
     let mut kept = vec![];
-    for at in 0..super::realm::parts(sealed.is_some()) {
+    for at in 0..super::realm::KEPT {
         kept.extend(parts.get_index(scope, at));
     }
     let kept = v8::Array::new_with_elements(scope, &kept);

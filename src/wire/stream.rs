@@ -175,6 +175,13 @@ impl Stream {
         self.tag_and_varint(tag::DENSE, length)
     }
 
+    /// A regular expression, whichever: the reader refuses it with its path, or steps over it.
+    pub(crate) fn reg_exp(&mut self) -> Result<(), Full> {
+        self.tag(tag::REG_EXP)?;
+        self.one_byte(0, |_| ())?;
+        self.tag(0)
+    }
+
     pub(crate) fn hole(&mut self) -> Result<(), Full> {
         self.tag(tag::HOLE)
     }

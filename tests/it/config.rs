@@ -22,7 +22,7 @@ fn is_refused(knobs: impl FnOnce(EngineBuilder) -> EngineBuilder, says: &[&str])
 fn sizes_and_numbers_out_of_range() {
     is_refused(|b| b.workers(0), &["`workers` is 0"]);
     is_refused(|b| b.workers(100_000), &["`workers` is 100000", "1024"]);
-    is_refused(|b| b.stack_size(Bytes::kib(64)), &["`stack_size`", "64 KiB", "2 MiB"]);
+    is_refused(|b| b.stack_size(Bytes::kib(64)), &["`stack_size`", "64 KiB", "4 MiB"]);
     is_refused(|b| b.stack_size(Bytes::gib(5)), &["`stack_size`", "5 GiB", "1 GiB"]);
     is_refused(|b| b.heap_limit(Bytes::mib(1)), &["`heap_limit`", "1 MiB", "16 MiB"]);
     is_refused(|b| b.heap_limit(Bytes::gib(100)), &["`heap_limit`", "100 GiB", "64 GiB"]);
@@ -48,7 +48,7 @@ fn sizes_and_numbers_out_of_range() {
 fn the_least_and_the_greatest_that_is_allowed() {
     in_child("config::the_least_and_the_greatest_that_is_allowed", || {
         let least = engine_with(|b| {
-            b.stack_size(Bytes::mib(2))
+            b.stack_size(Bytes::mib(4))
                 .heap_limit(Bytes::mib(16))
                 .buffer_limit(Bytes::new(0))
                 .code_cache(Bytes::new(0))

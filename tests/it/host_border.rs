@@ -26,7 +26,7 @@ impl Drop for PanicsWhenDropped {
 }
 
 /// An argument whose drop panics.
-struct BadArgument(#[expect(dead_code, reason = "it is there for its drop")] PanicsWhenDropped);
+struct BadArgument(PanicsWhenDropped);
 
 impl<'de> Deserialize<'de> for BadArgument {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

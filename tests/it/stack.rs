@@ -212,7 +212,7 @@ impl OneOff for Bottom {
 fn a_host_function_at_the_bottom_of_the_stack_has_room() {
     in_child("stack::a_host_function_at_the_bottom_of_the_stack_has_room", || {
         // The smallest stack leaves the smallest reserve to host code.
-        let engine = engine_with(|builder| builder.stack_size(jsmill::Bytes::mib(2)));
+        let engine = engine_with(|builder| builder.stack_size(jsmill::Bytes::mib(4)));
         let source = "
             const value = () => { let n = {}; for (let k = 0; k < 250; k++) n = { n }; return n; };
             const deep = (v) => {

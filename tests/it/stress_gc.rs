@@ -12,10 +12,11 @@ use crate::support::{FLAGS, forced_gc};
 const FORCED: &str = "--stress-compaction --gc-interval=500";
 
 /// Parts of test names that are left out.
-const LEFT_OUT: [&str; 10] = [
+const LEFT_OUT: [&str; 11] = [
     "stress_gc::",
     "shape::",
     "growth::",
+    "observe::figures::",
     "heap::",
     "buffers::",
     "strings::",

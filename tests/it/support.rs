@@ -44,7 +44,9 @@ pub fn engine() -> Engine {
 
 /// The same with other knobs.
 pub fn engine_with(knobs: impl FnOnce(EngineBuilder) -> EngineBuilder) -> Engine {
-    let builder = Engine::builder().workers(1).heap_limit(Bytes::mib(64)).v8_flags(flags());
+    // On a loaded machine a worker may take long to stop: that is not what most tests are about.
+    let grace = Duration::from_secs(10);
+    let builder = Engine::builder().workers(1).heap_limit(Bytes::mib(64)).grace(grace).v8_flags(flags());
     knobs(builder).build().expect("an engine")
 }
 

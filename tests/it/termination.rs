@@ -79,7 +79,9 @@ fn to_json_of_what_is_logged() {
 
 #[test]
 fn an_async_loop_over_settled_promises() {
-    times_out("async function main() { let n = 0; for (;;) { await n; n++; } }");
+    times_out(
+        "const spin = async () => { let n = 0; for (;;) { await n; n++; } }; const main = () => { spin(); return 1; };",
+    );
 }
 
 #[test]

@@ -36,8 +36,14 @@ pub(super) fn stream<'s>(
     limits: Limits,
 ) -> Walked<Vec<u8>> {
     let object_prototype = v8::Object::new(scope).get_prototype(scope);
-    let mut walk =
-        Walk { stream: Stream::new(limits.bytes), ancestors: Vec::new(), path: Vec::new(), limits, object_prototype };
+    let mut walk = Walk {
+        stream: Stream::new(limits.bytes),
+        ancestors: Vec::new(),
+        depth: 0,
+        path: Vec::new(),
+        limits,
+        object_prototype,
+    };
     walk.value(scope, value, true)?;
     Ok(walk.stream.into_bytes())
 }
@@ -45,6 +51,8 @@ pub(super) fn stream<'s>(
 struct Walk<'s> {
     stream: Stream,
     ancestors: Vec<v8::Local<'s, v8::Object>>,
+    /// Levels of nesting; a `toJSON` that returns an object is one of its own.
+    depth: usize,
     path: Vec<Step<'s>>,
     limits: Limits,
     /// `Object.prototype` of the current context: an object with this prototype inherits no `toJSON`.
@@ -143,20 +151,21 @@ impl<'s> Walk<'s> {
         if self.ancestors.contains(&object) {
             return Err(self.error(scope, "the value contains itself; return a tree"));
         }
-        if self.ancestors.len() >= self.limits.depth {
+        if self.depth >= self.limits.depth {
             let message = format!("nested deeper than {} levels; return a flatter value", self.limits.depth);
             return Err(self.error(scope, &message));
         }
+        self.depth += 1;
         self.ancestors.push(object);
         let written = self.by_kind(scope, object, call_to_json);
+        // Its `toJSON` may return the object itself.
         self.ancestors.pop();
-        match written? {
-            Written::Done => Ok(()),
-            Written::ToJson => {
-                let result = self.to_json(scope, object)?.unwrap_or_else(|| object.into());
-                self.value(scope, result, false)
-            }
+        if let Written::ToJson = written? {
+            let result = self.to_json(scope, object)?.unwrap_or_else(|| object.into());
+            self.value(scope, result, false)?;
         }
+        self.depth -= 1;
+        Ok(())
     }
 
     /// The result of the object's `toJSON`, where it has one.
@@ -182,9 +191,11 @@ impl<'s> Walk<'s> {
         if value.is_array() {
             return self.array(scope, object).map(|()| Written::Done);
         }
-        let plain = object.get_prototype(scope).is_some_and(|prototype| {
-            prototype.is_null() || self.object_prototype.is_some_and(|plain| plain == prototype)
-        });
+        // What V8 says of the prototype of a proxy is not what the proxy says.
+        let plain = !value.is_proxy()
+            && object.get_prototype(scope).is_some_and(|prototype| {
+                prototype.is_null() || self.object_prototype.is_some_and(|plain| plain == prototype)
+            });
         if !plain {
             if value.is_function() {
                 return Err(self.error(scope, "a function cannot pass to the host; call it and return what it gives"));
@@ -201,8 +212,25 @@ impl<'s> Walk<'s> {
             if is_proxy_of_array(scope, value) {
                 return self.array(scope, object).map(|()| Written::Done);
             }
+            if !value.is_proxy() {
+                self.refuse_empty_builtin(scope, object)?;
+            }
         }
         self.properties(scope, object, call_to_json)
+    }
+
+    /// Built-in objects that V8 has no question for (a `WeakRef`, an iterator, those of `Intl`) have nothing of their own to show, and
+    /// say by a tag what they are. As `{}` they would be lost.
+    fn refuse_empty_builtin(&self, scope: &mut v8::PinScope<'s, '_>, object: v8::Local<'s, v8::Object>) -> Walked {
+        let tag = v8::Symbol::get_to_string_tag(scope);
+        let Ok(tag) = v8::Local::<v8::String>::try_from(thrown(object.get(scope, tag.into()))?) else { return Ok(()) };
+        let keys = thrown(object.get_property_names(scope, own_keys(v8::IndexFilter::IncludeIndices)))?;
+        if keys.length() > 0 {
+            return Ok(());
+        }
+        let tag = clipped(scope, tag);
+        Err(self
+            .error(scope, &format!("an object of class `{tag}` cannot pass to the host; return what it stands for")))
     }
 
     fn has_to_json(&self, scope: &mut v8::PinScope<'s, '_>, object: v8::Local<'s, v8::Object>) -> Walked<bool> {
@@ -256,7 +284,8 @@ impl<'s> Walk<'s> {
             if element.is_undefined() && !thrown(object.has_index(scope, index))? {
                 holes += 1;
                 // A few holes are for the policy to judge; more of them than elements are a mistake, or an attack on the loop.
-                if holes > (index - holes + 1).saturating_add(1024) {
+                let present = index + 1 - holes;
+                if holes > present.saturating_add(1024) {
                     let message = format!("a sparse array of length {length}; return an object or a dense array");
                     return Err(self.error(scope, &message));
                 }
@@ -298,6 +327,9 @@ impl<'s> Walk<'s> {
         {
             let inside = self.unboxed(scope, value)?;
             self.value(scope, inside, false)?;
+        } else if value.is_reg_exp() {
+            let written = self.stream.reg_exp();
+            self.room(written)?;
         } else if value.is_native_error() {
             self.native_error(scope, value)?;
         } else if let Ok(view) = v8::Local::<v8::ArrayBufferView>::try_from(value) {
@@ -450,13 +482,12 @@ fn element_kind(view: v8::Local<'_, v8::Value>) -> u8 {
 }
 
 fn unsupported(value: v8::Local<'_, v8::Value>) -> Option<&'static str> {
-    let kinds: [(bool, &'static str); 9] = [
+    let kinds: [(bool, &'static str); 8] = [
         (value.is_promise(), "a promise"),
         (value.is_generator_object(), "a generator"),
         (value.is_weak_map() || value.is_weak_set(), "a weak collection"),
         (value.is_map_iterator() || value.is_set_iterator(), "an iterator"),
         (value.is_symbol_object(), "a symbol object"),
-        (value.is_reg_exp(), "a regular expression"),
         (value.is_shared_array_buffer(), "shared memory"),
         (value.is_wasm_memory_object() || value.is_wasm_module_object(), "a WebAssembly object"),
         (value.is_module_namespace_object(), "a module"),

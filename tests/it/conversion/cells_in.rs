@@ -75,12 +75,9 @@ fn map_keys_that_have_a_text() {
 
 #[test]
 fn any_other_map_key_is_an_error() {
-    let (_, message) = refused(to_js(&json!({}), "v").and_then(|_| to_js(&BTreeMap::from([((1, 2), 1)]), "v")));
-    assert!(!message.is_empty());
-    refused(to_js(
-        &BTreeMap::from([(Some(1), 1)]).into_iter().map(|(key, value)| (vec![key], value)).collect::<BTreeMap<_, _>>(),
-        "v",
-    ));
+    let (_, message) = refused(to_js(&BTreeMap::from([((1, 2), 1)]), "v"));
+    assert!(message.contains("key"), "{message}");
+    refused(to_js(&BTreeMap::from([(vec![1], 1)]), "v"));
 }
 
 #[test]
