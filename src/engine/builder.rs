@@ -40,7 +40,7 @@ impl EngineBuilder {
     }
 
     /// The stack of a worker's thread. Default: 8 MiB; from 4 MiB on. JavaScript gets one half; the other one is left to Rust code that it
-    /// calls, and to the conversion of values. Costs address space; memory only as far as it is used.
+    /// calls, and to the conversion of values. V8 has it once per process: a second engine that wants another one gets an error. Costs address space; memory only as far as it is used.
     pub fn stack_size(mut self, size: Bytes) -> Self {
         self.options.stack_size = size;
         self

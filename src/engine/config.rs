@@ -105,7 +105,7 @@ impl Options {
         let spin = self.spin.unwrap_or(if workers < cores { SPIN } else { Duration::ZERO });
         // Half of the stack is left to Rust code that JavaScript calls: conversion recurses once for each level of a value, and takes
         // some four KiB each without optimisation.
-        let reserve = Bytes::new(self.stack_size.get() / 2);
+        let stack_kib = (self.stack_size.get() / 2 / 1024) as u32;
         Ok(Config {
             workers,
             cores: pinned,
@@ -117,13 +117,12 @@ impl Options {
             max_lost: self.max_lost,
             code_cache: self.code_cache,
             spin,
-            flags: Flags { v8: self.v8_flags, wasm_pages: (self.wasm_memory_limit.get() >> 16) as u32 },
+            flags: Flags { v8: self.v8_flags, wasm_pages: (self.wasm_memory_limit.get() >> 16) as u32, stack_kib },
             runtime: std::sync::Arc::new(RuntimeOptions {
                 isolate: IsolateOptions {
                     heap_initial: self.heap_initial,
                     heap_limit: self.heap_limit,
                     buffer_limit: self.buffer_limit,
-                    stack_reserve: reserve,
                     wasm: self.wasm,
                 },
                 contexts: self.contexts,

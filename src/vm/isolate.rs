@@ -9,7 +9,6 @@ use std::sync::Arc;
 
 use super::buffers::BufferMeter;
 use super::platform;
-use super::thread::stack_bounds;
 use crate::error::{Error, Result};
 use crate::units::Bytes;
 
@@ -18,8 +17,6 @@ pub(crate) struct IsolateOptions {
     pub(crate) heap_initial: Bytes,
     pub(crate) heap_limit: Bytes,
     pub(crate) buffer_limit: Bytes,
-    /// The part of the thread's stack that JavaScript leaves to Rust code which it calls.
-    pub(crate) stack_reserve: Bytes,
     pub(crate) wasm: bool,
 }
 
@@ -52,11 +49,12 @@ struct HeapGuard {
 }
 
 impl HeapGuard {
-    /// The heap in use.
-    fn used(&self) -> usize {
+    /// The heap in use, and the heap in all.
+    fn heap(&self) -> (usize, usize) {
         // SAFETY: called by V8's callbacks only, on the isolate's thread and while it lives; the wrapper does not own it.
         let mut isolate = unsafe { v8::Isolate::from_raw_isolate_ptr(self.isolate) };
-        isolate.get_heap_statistics().used_heap_size()
+        let figures = isolate.get_heap_statistics();
+        (figures.used_heap_size(), figures.total_heap_size())
     }
 
     /// The external memory that neither the allocator nor the host has given.
@@ -82,21 +80,11 @@ impl Isolate {
     pub(crate) fn new(options: &IsolateOptions) -> Result<Self> {
         let platform = platform::running().ok_or_else(|| Error::bug("an isolate before V8 was started"))?;
         let buffers = BufferMeter::new(options.buffer_limit);
-        let (stack_base, stack_size) = stack_bounds()
-            .map_err(|error| Error::config(format!("the bounds of the worker's stack cannot be read: {error}")))?;
-        let reserve = options.stack_reserve.as_usize();
-        if reserve >= stack_size {
-            return Err(Error::config(format!(
-                "the stack of {stack_size} bytes is smaller than its reserve of {reserve}"
-            )));
-        }
         let params = v8::CreateParams::default()
             .heap_limits(options.heap_initial.as_usize(), options.heap_limit.as_usize())
             .array_buffer_allocator(buffers.allocator().make_shared())
             .allow_atomics_wait(false)
             .snapshot_blob(platform.startup().into());
-        // SAFETY: the address lies within the stack of the calling thread, on which the isolate stays.
-        let params = unsafe { params.set_stack_limit((stack_base + reserve) as *mut u32) };
         let mut owned = v8::Isolate::new(params);
         owned.set_microtasks_policy(v8::MicrotasksPolicy::Explicit);
         if !options.wasm {
@@ -172,12 +160,14 @@ unsafe extern "C" fn near_heap_limit(data: *mut c_void, current: usize, _initial
     // SAFETY: `data` is the guard that was registered together with this function; it outlives the isolate.
     let guard = unsafe { &*data.cast::<HeapGuard>() };
     // A buffer that its allocator refuses makes V8 collect as its last resort, and that asks here too, however empty the heap is.
-    if guard.buffers.has_refused() && guard.used() < current / 4 * 3 {
+    let (used, total) = guard.heap();
+    if guard.buffers.has_refused() && used < current / 4 * 3 {
         return current;
     }
     guard.reached.set(true);
     guard.report(Memory::Heap);
-    current.saturating_add((guard.limit / 2).max(64 << 20))
+    // V8 asks once and gives up when that is not enough: one large array may have passed the limit by far already.
+    current.max(total).saturating_add((guard.limit / 2).max(64 << 20))
 }
 
 /// Looks at the memory that V8 counts and its allocator does not see: resizable buffers, WebAssembly. Called inside a slice.

@@ -37,6 +37,8 @@ pub(crate) struct Flags {
     pub(crate) v8: Vec<String>,
     /// The largest WebAssembly memory, in pages of 64 KiB.
     pub(crate) wasm_pages: u32,
+    /// How much of a worker's stack JavaScript may use, in KiB, counted from the real start of the thread's stack.
+    pub(crate) stack_kib: u32,
 }
 
 static PLATFORM: OnceLock<Platform> = OnceLock::new();
@@ -96,11 +98,19 @@ fn same_flags<'p>(platform: &'p Platform, wanted: &Flags) -> Result<&'p Platform
             size(wanted.wasm_pages)
         ));
     }
+    if running.stack_kib != wanted.stack_kib {
+        let size = |kib: u32| Bytes::kib(u64::from(kib) * 2);
+        differences.push(format!(
+            "`stack_size` is {}, and {} is wanted",
+            size(running.stack_kib),
+            size(wanted.stack_kib)
+        ));
+    }
     if differences.is_empty() {
         differences.push("the order of the flags differs".into());
     }
     Err(Error::config(format!(
-        "V8 has its flags once per process, and an earlier engine set other ones: {}; give all engines the same `v8_flags` and `wasm_memory_limit`",
+        "V8 has its flags once per process, and an earlier engine set other ones: {}; give all engines the same `v8_flags`, `wasm_memory_limit` and `stack_size`",
         differences.join(", ")
     )))
 }
@@ -108,7 +118,10 @@ fn same_flags<'p>(platform: &'p Platform, wanted: &Flags) -> Result<&'p Platform
 /// Runs on the root thread.
 fn initialize(flags: &Flags) -> Result<Vec<u8>> {
     let wasm_pages = format!("--wasm-max-mem-pages={}", flags.wasm_pages);
-    let mut arguments = vec!["jsmill".to_owned(), "--use-strict".to_owned(), wasm_pages];
+    // V8 takes the stack of the thread that an isolate is made on, and this size of it. (A limit in the isolate's parameters is overwritten
+    // when the isolate starts.)
+    let stack = format!("--stack-size={}", flags.stack_kib);
+    let mut arguments = vec!["jsmill".to_owned(), "--use-strict".to_owned(), wasm_pages, stack];
     arguments.extend(flags.v8.iter().cloned());
     // V8 takes the flags that it knows out of the list, and leaves the rest.
     let unknown = v8::V8::set_flags_from_command_line(arguments);

@@ -1,31 +1,8 @@
-//! What V8 and the watchdog have to know of a worker's thread: its stack and its CPU clock.
+//! The CPU clock of a worker's thread.
 
 use std::io;
 use std::mem::MaybeUninit;
 use std::time::Duration;
-
-/// The lowest address of the calling thread's stack and its size.
-pub(crate) fn stack_bounds() -> io::Result<(usize, usize)> {
-    let mut attributes = MaybeUninit::<libc::pthread_attr_t>::uninit();
-    // SAFETY: `pthread_self` is the calling thread, which lives; `attributes` is room for one attribute object.
-    let failed = unsafe { libc::pthread_getattr_np(libc::pthread_self(), attributes.as_mut_ptr()) };
-    if failed != 0 {
-        return Err(io::Error::from_raw_os_error(failed));
-    }
-    let mut base = std::ptr::null_mut();
-    let mut size = 0;
-    // SAFETY: the call above succeeded, so the attributes are initialised; `base` and `size` are room for the answers. The object
-    // is destroyed once, here.
-    let failed = unsafe {
-        let failed = libc::pthread_attr_getstack(attributes.as_ptr(), &mut base, &mut size);
-        libc::pthread_attr_destroy(attributes.as_mut_ptr());
-        failed
-    };
-    if failed != 0 {
-        return Err(io::Error::from_raw_os_error(failed));
-    }
-    Ok((base as usize, size))
-}
 
 /// The CPU clock of one thread; may be read from any thread while that one lives, and says zero afterwards.
 #[derive(Clone, Copy, Debug)]
@@ -56,14 +33,6 @@ impl CpuClock {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_stack_holds_a_local() {
-        let local = 0_u8;
-        let (base, size) = stack_bounds().unwrap();
-        let address = std::ptr::from_ref(&local) as usize;
-        assert!((base..base + size).contains(&address));
-    }
 
     #[test]
     fn the_clock_counts_work_of_its_thread_and_of_no_other() {

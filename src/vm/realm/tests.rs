@@ -13,7 +13,7 @@ use crate::vm::{platform, realm, snapshot};
 use std::panic::resume_unwind;
 
 fn v8() -> &'static platform::Platform {
-    let flags = platform::Flags { v8: vec![], wasm_pages: 256 * 16 };
+    let flags = platform::Flags { v8: vec![], wasm_pages: 256 * 16, stack_kib: 4096 };
     platform::start(&flags).expect("V8 starts")
 }
 
