@@ -181,9 +181,23 @@ impl<W: Work> CallCore for Call<W> {
     }
 
     fn finish(&self, instead: Option<Error>, translate: &dyn Fn(Error) -> Error) -> bool {
-        let kept = match &mut *self.state.lock() {
-            State::Running { result, .. } => result.take(),
-            _ => None,
+        let kept = {
+            let mut state = self.state.lock();
+            match &mut *state {
+                State::Running { waker, result: result @ Some(Ok(_)), .. } if instead.is_none() => {
+                    let (waker, result) = (waker.take(), result.take());
+                    if let Some(result) = result {
+                        *state = State::Answered(result);
+                    }
+                    drop(state);
+                    if let Some(waker) = waker {
+                        waker.wake();
+                    }
+                    return true;
+                }
+                State::Running { result, .. } => result.take(),
+                _ => None,
+            }
         };
         let result = match (instead, kept) {
             (Some(error), _) => Err(error),

@@ -53,8 +53,9 @@ pub(crate) enum Verdict {
 }
 
 /// What a slice was, for spans and figures.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct SliceReport {
+    pub(crate) end: Moment,
     pub(crate) queued: Duration,
     pub(crate) wall: Duration,
     pub(crate) cpu: Duration,
@@ -63,6 +64,23 @@ pub(crate) struct SliceReport {
     pub(crate) panicked: bool,
     pub(crate) ran: bool,
     pub(crate) failed: bool,
+}
+
+impl SliceReport {
+    fn at(end: Moment) -> Self {
+        let none = Duration::ZERO;
+        SliceReport {
+            end,
+            queued: none,
+            wall: none,
+            cpu: none,
+            built: false,
+            stop: None,
+            panicked: false,
+            ran: false,
+            failed: false,
+        }
+    }
 }
 
 /// Figures of the inside.
@@ -198,11 +216,10 @@ impl Runtime {
         }
     }
 
-    /// Runs a call: one slice, from the context to the answer.
-    pub(crate) fn run(&mut self, call: &Arc<dyn CallCore>) -> (SliceReport, Verdict) {
+    /// Runs a call: one slice that starts now, from the context to the answer.
+    pub(crate) fn run(&mut self, call: &Arc<dyn CallCore>, start: Moment) -> (SliceReport, Verdict) {
         let meta = call.meta();
-        let start = Moment::now();
-        let mut report = SliceReport { queued: start.since(meta.submitted), ..SliceReport::default() };
+        let mut report = SliceReport { queued: start.since(meta.submitted), ..SliceReport::at(start) };
         if start >= meta.deadline {
             call.refuse(deadline(meta.limits.deadline, true));
             return (report, Verdict::Fine);
@@ -255,6 +272,7 @@ impl Runtime {
         }
         report.failed = failed;
         let end = Moment::now();
+        report.end = end;
         report.wall = end.since(start);
         report.cpu = self.cpu.used(start, end, || slot.cpu_time());
         (report, self.verdict(end))

@@ -4,6 +4,7 @@
 //! protection keys a thread that does not descend from the one that started V8 dies at its first JavaScript. So an engine can be
 //! built on any thread and after any other thread.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{OnceLock, mpsc};
 use std::thread::JoinHandle;
 
@@ -42,6 +43,9 @@ pub(crate) struct Flags {
 }
 
 static PLATFORM: OnceLock<Platform> = OnceLock::new();
+/// Whether V8 has begun to start, which it does once.
+static BEGUN: AtomicBool = AtomicBool::new(false);
+
 /// Held while V8 is started; holds why that has failed, which cannot be tried again.
 static STARTING: Mutex<Option<Error>> = Mutex::new(None);
 
@@ -74,7 +78,12 @@ pub(crate) fn start(flags: &Flags) -> Result<&'static Platform> {
         })
         .map_err(|error| Error::config(format!("V8's root thread could not be started: {error}")))?;
     let startup = started.recv().map_err(|_| Error::config("V8 could not be started; see the log")).flatten();
-    let startup = startup.inspect_err(|error| *failed = Some(error.clone()))?;
+    let startup = startup.inspect_err(|error| {
+        // Flags that V8 does not know are refused before it starts, and others may be tried.
+        if BEGUN.load(Ordering::Acquire) {
+            *failed = Some(error.clone());
+        }
+    })?;
     Ok(PLATFORM.get_or_init(|| Platform { flags: flags.clone(), spawn, startup }))
 }
 
@@ -131,6 +140,7 @@ fn initialize(flags: &Flags) -> Result<Vec<u8>> {
             v8::V8::get_version()
         )));
     }
+    BEGUN.store(true, Ordering::Release);
     v8::V8::initialize_platform(v8::new_default_platform(0, false).make_shared());
     v8::V8::initialize();
     let startup = super::snapshot::create().map_err(|error| Error::config(error.to_string()))?;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use jsmill::{Bytes, Engine, EngineBuilder, ErrorKind, Limits, Pinning, Priority};
 
 use crate::assert_kind;
-use crate::support::{engine_with, flags, in_child, still_works};
+use crate::support::{engine, engine_with, flags, in_child, still_works};
 
 /// Building fails, and the text says all of this.
 #[track_caller]
@@ -48,8 +48,7 @@ fn sizes_and_numbers_out_of_range() {
 fn the_least_and_the_greatest_that_is_allowed() {
     in_child("config::the_least_and_the_greatest_that_is_allowed", || {
         let least = engine_with(|b| {
-            b.stack_size(Bytes::mib(4))
-                .heap_limit(Bytes::mib(16))
+            b.heap_limit(Bytes::mib(16))
                 .buffer_limit(Bytes::new(0))
                 .code_cache(Bytes::new(0))
                 .context_cache(0)
@@ -68,8 +67,7 @@ fn the_least_and_the_greatest_that_is_allowed() {
         }
         drop(least);
         let greatest = engine_with(|b| {
-            b.stack_size(Bytes::gib(1))
-                .heap_limit(Bytes::gib(8))
+            b.heap_limit(Bytes::gib(8))
                 .heap_initial(Bytes::mib(64))
                 .buffer_limit(Bytes::new(u64::MAX))
                 .code_cache(Bytes::new(u64::MAX))
@@ -87,6 +85,25 @@ fn the_least_and_the_greatest_that_is_allowed() {
         }
         greatest.shutdown_blocking().expect("nothing runs");
         drop(greatest);
+    });
+}
+
+#[test]
+fn the_least_stack() {
+    in_child("config::the_least_stack", || still_works(&engine_with(|b| b.stack_size(Bytes::mib(4)))));
+}
+
+#[test]
+fn the_greatest_stack() {
+    in_child("config::the_greatest_stack", || still_works(&engine_with(|b| b.stack_size(Bytes::gib(1)))));
+}
+
+#[test]
+fn another_stack_is_refused_with_both_sizes() {
+    in_child("config::another_stack_is_refused_with_both_sizes", || {
+        let engine = engine();
+        is_refused(|b| b.stack_size(Bytes::mib(16)), &["`stack_size`", "8 MiB", "16 MiB"]);
+        still_works(&engine);
     });
 }
 
