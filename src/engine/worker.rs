@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
+use std::task::Waker;
 use std::thread::Thread;
 use std::time::Duration;
 
@@ -24,6 +25,12 @@ use crate::watchdog::{Slot, Stop};
 
 /// How often a worker renews its figures and looks for what has expired.
 const MAINTENANCE: Duration = Duration::from_millis(100);
+
+/// A slice that takes less than waking a thread and switching to it.
+const SHORT: Duration = Duration::from_micros(20);
+
+/// How many callers are woken together at the most.
+const TOGETHER: usize = 16;
 
 /// How long an idle worker sleeps before it looks around by itself.
 const NAP: Duration = Duration::from_secs(1);
@@ -47,6 +54,8 @@ pub(super) struct Link {
     mailbox: Mutex<VecDeque<Mail>>,
     has_mail: AtomicBool,
     stop: AtomicBool,
+    /// Callers that have their answer and are to be woken.
+    answered: Mutex<Vec<Waker>>,
     /// The call that runs, for whoever has to answer it when the worker is lost.
     current: Mutex<Option<Arc<dyn CallCore>>>,
 }
@@ -81,6 +90,7 @@ impl Link {
             mailbox: Mutex::default(),
             has_mail: AtomicBool::new(false),
             stop: AtomicBool::new(false),
+            answered: Mutex::default(),
             current: Mutex::new(None),
         })
     }
@@ -106,8 +116,15 @@ impl Link {
         self.wake();
     }
 
+    /// Wakes the callers that have their answer.
+    fn wake_answered(&self) {
+        let wakers = std::mem::take(&mut *self.answered.lock());
+        wakers.into_iter().for_each(Waker::wake);
+    }
+
     /// The calls that nobody will run or finish any more.
     pub(super) fn abandoned(&self) -> Vec<Arc<dyn CallCore>> {
+        self.wake_answered();
         let mail = std::mem::take(&mut *self.mailbox.lock());
         let current = self.current.lock().take();
         let calls = mail.into_iter().filter_map(|mail| match mail {
@@ -138,6 +155,8 @@ struct Worker {
     maintained: Moment,
     /// When the last slice ended.
     ended: Moment,
+    /// How long slices take, exponentially weighted.
+    typical: Duration,
     /// How many spins in a row found nothing.
     idle_spins: u32,
 }
@@ -182,7 +201,11 @@ impl Worker {
                 }
             })
         };
-        let slot = Slot::new(interrupt.clone(), shared.config.grace, on_lost, shared.watchdog.clone());
+        let on_long = {
+            let link = link.clone();
+            Box::new(move || link.wake_answered())
+        };
+        let slot = Slot::new(interrupt.clone(), shared.config.grace, on_lost, on_long, shared.watchdog.clone());
         let _ = link.slot.set(slot.clone());
         let runtime = Runtime::new(shared.config.runtime.clone(), shared.code.clone(), interrupt, slot.clone());
         let runtime = runtime.inspect_err(|_| slot.retire())?;
@@ -195,6 +218,7 @@ impl Worker {
             meters: WorkerMeters::new(link.index),
             maintained: Moment::now(),
             ended: Moment::now(),
+            typical: SHORT,
             idle_spins: 0,
         })
     }
@@ -223,8 +247,9 @@ impl Worker {
         }
     }
 
-    /// Nothing runs: the last call is held no longer.
+    /// Nothing runs: nobody is to be woken later, and the last call is held no longer.
     fn let_go(&self) {
+        self.link.wake_answered();
         let last = self.link.current.lock().take();
         if let Some(call) = last {
             release(call);
@@ -238,8 +263,9 @@ impl Worker {
             release(last);
         }
         let span = slice_span(&call, self.link.index);
-        let (report, verdict) = span.in_scope(|| self.runtime.run(&call, start));
+        let (report, verdict, waker) = span.in_scope(|| self.runtime.run(&call, start));
         self.ended = report.end;
+        self.wake_caller(waker, report.wall);
         self.runtime.note(&report, &call.meta().caching);
         self.link.counters.add(&report);
         self.meter(&call, &report);
@@ -258,6 +284,22 @@ impl Worker {
         if report.end.since(self.maintained) >= MAINTENANCE {
             self.runtime.expire();
             self.publish();
+        }
+    }
+
+    /// Waking a thread that sleeps costs more than a short call. While short calls follow each other without a pause, their callers
+    /// are woken together, a few at a time; the watchdog does it should the next slice take long after all.
+    fn wake_caller(&mut self, waker: Option<Waker>, wall: Duration) {
+        self.typical = (self.typical * 7 + wall) / 8;
+        let Some(waker) = waker else { return };
+        let several = wall <= SHORT && self.typical <= SHORT && !self.shared.queue.is_empty();
+        let full = {
+            let mut answered = self.link.answered.lock();
+            answered.push(waker);
+            answered.len() >= TOGETHER
+        };
+        if full || !several {
+            self.link.wake_answered();
         }
     }
 

@@ -61,8 +61,8 @@ pub(crate) trait CallCore: Send + Sync {
     /// Runs the work and keeps what it gave.
     fn execute(&self, scope: &mut Scope<'_, '_, '_>);
     /// The slice is over: answers with `instead`, or with what the work gave, its error seen by `translate`.
-    /// Says whether the call has succeeded.
-    fn finish(&self, instead: Option<Error>, translate: &dyn Fn(Error) -> Error) -> bool;
+    /// Says whether the call has succeeded, and who is to be woken for the answer.
+    fn finish(&self, instead: Option<Error>, translate: &dyn Fn(Error) -> Error) -> (bool, Option<Waker>);
     /// Answers with an error in place of whoever would have.
     fn refuse(&self, error: Error);
     /// Whether nobody waits for an answer any more.
@@ -94,26 +94,24 @@ impl<W: Work> Call<W> {
         Arc::new(Call { meta, work, state: Mutex::new(State::Queued(None)) })
     }
 
-    fn answer(&self, result: Result<W::Output>) {
-        let waker = {
+    /// Gives the answer, unless there is one already; says who waits for it.
+    fn answer(&self, result: Result<W::Output>) -> Option<Waker> {
+        let unwanted = {
             let mut state = self.state.lock();
             match std::mem::replace(&mut *state, State::Over) {
                 State::Queued(waker) | State::Running { waker, .. } => {
                     *state = State::Answered(result);
-                    waker
+                    return waker;
                 }
                 before => {
                     *state = before;
-                    drop(state);
-                    // The caller is gone, or was answered by somebody else.
-                    quietly("the drop of a result", || drop(result));
-                    return;
+                    result
                 }
             }
         };
-        if let Some(waker) = waker {
-            waker.wake();
-        }
+        // The caller is gone, or was answered by somebody else.
+        quietly("the drop of a result", || drop(unwanted));
+        None
     }
 
     fn poll(&self, waker: &Waker) -> Poll<Result<W::Output>> {
@@ -180,7 +178,7 @@ impl<W: Work> CallCore for Call<W> {
         quietly("the drop of a result", || drop(unwanted));
     }
 
-    fn finish(&self, instead: Option<Error>, translate: &dyn Fn(Error) -> Error) -> bool {
+    fn finish(&self, instead: Option<Error>, translate: &dyn Fn(Error) -> Error) -> (bool, Option<Waker>) {
         let kept = {
             let mut state = self.state.lock();
             match &mut *state {
@@ -189,11 +187,7 @@ impl<W: Work> CallCore for Call<W> {
                     if let Some(result) = result {
                         *state = State::Answered(result);
                     }
-                    drop(state);
-                    if let Some(waker) = waker {
-                        waker.wake();
-                    }
-                    return true;
+                    return (true, waker);
                 }
                 State::Running { result, .. } => result.take(),
                 _ => None,
@@ -214,12 +208,13 @@ impl<W: Work> CallCore for Call<W> {
             }
         });
         let succeeded = result.is_ok();
-        self.answer(result);
-        succeeded
+        (succeeded, self.answer(result))
     }
 
     fn refuse(&self, error: Error) {
-        self.answer(Err(error.at(self.meta.script.name(), self.work.name())));
+        if let Some(waker) = self.answer(Err(error.at(self.meta.script.name(), self.work.name()))) {
+            waker.wake();
+        }
     }
 
     fn is_over(&self) -> bool {

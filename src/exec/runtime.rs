@@ -6,6 +6,7 @@
 use std::any::TypeId;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::task::Waker;
 use std::time::Duration;
 
 use super::context_cache::{CacheCounters, ContextCache};
@@ -216,17 +217,17 @@ impl Runtime {
         }
     }
 
-    /// Runs a call: one slice that starts now, from the context to the answer.
-    pub(crate) fn run(&mut self, call: &Arc<dyn CallCore>, start: Moment) -> (SliceReport, Verdict) {
+    /// Runs a call: one slice that starts now, from the context to the answer. The caller's waker is for the worker to call.
+    pub(crate) fn run(&mut self, call: &Arc<dyn CallCore>, start: Moment) -> (SliceReport, Verdict, Option<Waker>) {
         let meta = call.meta();
         let mut report = SliceReport { queued: start.since(meta.submitted), ..SliceReport::at(start) };
         if start >= meta.deadline {
             call.refuse(deadline(meta.limits.deadline, true));
-            return (report, Verdict::Fine);
+            return (report, Verdict::Fine, None);
         }
         let Some(inside) = &mut self.inside else {
             call.refuse(ErrorKind::WorkerLost { reason: "its isolate could not be made".into() }.into());
-            return (report, Verdict::Replace("it has no isolate"));
+            return (report, Verdict::Replace("it has no isolate"), None);
         };
         let slot = &self.slot;
         let limits = watchdog::Limits {
@@ -238,7 +239,7 @@ impl Runtime {
         let epoch = slot.enter(limits);
         if !call.begin(slot, epoch) {
             slot.leave(epoch);
-            return (report, Verdict::Fine);
+            return (report, Verdict::Fine, None);
         }
         report.ran = true;
         inside.runs += 1;
@@ -265,17 +266,17 @@ impl Runtime {
         }
         // Before the answer: whoever gets it may look at what the context held.
         drop(context);
-        let failed = !call.finish(instead, &|error| translate(error, refused_buffer, buffer_limit));
-        if failed {
+        let (succeeded, waker) = call.finish(instead, &|error| translate(error, refused_buffer, buffer_limit));
+        if !succeeded {
             // A host callback that panicked, or a task with V8's scope, may have asked for a termination past the slot.
             inside.isolate.v8().cancel_terminate_execution();
         }
-        report.failed = failed;
+        report.failed = !succeeded;
         let end = Moment::now();
         report.end = end;
         report.wall = end.since(start);
         report.cpu = self.cpu.used(start, end, || slot.cpu_time());
-        (report, self.verdict(end))
+        (report, self.verdict(end), waker)
     }
 
     /// Whether the isolate may go on.

@@ -33,6 +33,9 @@ pub(crate) struct CpuLimit {
 /// What happens when a worker does not stop within the grace time. Called on the watchdog's thread, once for each slot.
 pub(crate) type Lost = Box<dyn Fn(Stop) + Send + Sync>;
 
+/// What happens when a slice takes long. Called on the watchdog's thread, every `INSPECTION` of such a slice.
+pub(crate) type Long = Box<dyn Fn() + Send + Sync>;
+
 /// The state of a worker's slice and the moments at which its limits are due.
 pub(crate) struct Slot {
     state: SliceState,
@@ -48,6 +51,7 @@ pub(crate) struct Slot {
     grace: Duration,
     lost: AtomicBool,
     on_lost: Lost,
+    on_long: Long,
     watchdog: Arc<Watchdog>,
 }
 
@@ -56,6 +60,7 @@ impl Slot {
         interrupt: Arc<dyn Interrupt>,
         grace: Duration,
         on_lost: Lost,
+        on_long: Long,
         watchdog: Arc<Watchdog>,
     ) -> Arc<Self> {
         let never = || AtomicU64::new(Moment::NEVER.to_nanos());
@@ -71,6 +76,7 @@ impl Slot {
             grace,
             lost: AtomicBool::new(false),
             on_lost,
+            on_long,
             watchdog,
         });
         slot.watchdog.watch(slot.clone());
@@ -150,6 +156,7 @@ impl Slot {
         }
         if now >= at(&self.inspection) {
             self.interrupt.inspect();
+            (self.on_long)();
             self.inspection.store(now.after(INSPECTION).to_nanos(), Ordering::Release);
         }
         if now < at(&self.cpu_earliest) {

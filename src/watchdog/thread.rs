@@ -143,7 +143,7 @@ mod tests {
                 lost.fetch_add(1, Ordering::SeqCst);
             })
         };
-        let slot = Slot::new(Arc::new(Fake(terminated.clone())), grace, on_lost, watchdog.clone());
+        let slot = Slot::new(Arc::new(Fake(terminated.clone())), grace, on_lost, Box::new(|| ()), watchdog.clone());
         (watchdog, slot, terminated, lost)
     }
 
