@@ -61,7 +61,7 @@ impl EngineBuilder {
 
     /// The limit of an isolate's array buffers and shared array buffers together. Default: 256 MiB. What would pass it throws a
     /// `RangeError`, which ends the call with `BufferLimit` if the script does not catch it. Resizable buffers and WebAssembly memory
-    /// are compared with it after each collection only.
+    /// are compared with it every 20 ms of a slice; growable shared buffers are refused.
     pub fn buffer_limit(mut self, limit: Bytes) -> Self {
         self.options.buffer_limit = limit;
         self

@@ -64,6 +64,11 @@ impl SliceState {
         Epoch(epoch)
     }
 
+    /// How many slices have begun.
+    pub(crate) fn epoch(&self) -> u64 {
+        self.0.load(Ordering::Relaxed) >> 8
+    }
+
     /// The slice that runs now and was not stopped.
     pub(crate) fn running(&self) -> Option<Epoch> {
         let word = self.0.load(Ordering::Acquire);

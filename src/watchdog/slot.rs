@@ -8,7 +8,7 @@ use super::{Epoch, Interrupt, SliceState, Stop, Watchdog, Watched};
 use crate::clock::Moment;
 
 /// How often the isolate of a long slice looks at its memory: often enough that a script cannot touch much more meanwhile.
-const INSPECTION: Duration = Duration::from_millis(20);
+pub(super) const INSPECTION: Duration = Duration::from_millis(20);
 
 /// The limits of one slice, as moments.
 #[derive(Clone, Copy, Debug)]
@@ -50,6 +50,8 @@ pub(crate) struct Slot {
     interrupt: Arc<dyn Interrupt>,
     grace: Duration,
     lost: AtomicBool,
+    /// The epoch that the watchdog has seen last.
+    seen: AtomicU64,
     on_lost: Lost,
     on_long: Long,
     watchdog: Arc<Watchdog>,
@@ -75,6 +77,7 @@ impl Slot {
             interrupt,
             grace,
             lost: AtomicBool::new(false),
+            seen: AtomicU64::new(0),
             on_lost,
             on_long,
             watchdog,
@@ -173,6 +176,11 @@ impl Slot {
 }
 
 impl Watched for Slot {
+    fn was_busy(&self) -> bool {
+        let epoch = self.state.epoch();
+        self.seen.swap(epoch, Ordering::Relaxed) != epoch
+    }
+
     fn due(&self) -> Moment {
         Moment::from_nanos(self.due.load(Ordering::SeqCst))
     }

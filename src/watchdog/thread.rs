@@ -12,10 +12,18 @@ use super::Alarm;
 use crate::clock::Moment;
 use crate::error::{Error, Result};
 
+/// How often the watchdog looks around while there are slices. No limit of a slice is due earlier than that after its start, unless it
+/// is shorter.
+const TICK: Duration = super::slot::INSPECTION;
+
 /// Something with a moment at which it wants to be looked at.
 pub(crate) trait Watched: Send + Sync {
     /// When; `Moment::NEVER` for not at all. Stored with sequential consistency.
     fn due(&self) -> Moment;
+    /// Whether something began there since this was last asked, so that more is likely to come.
+    fn was_busy(&self) -> bool {
+        false
+    }
     /// That moment has come. Short, and never blocks.
     fn look(&self, now: Moment);
 }
@@ -99,7 +107,9 @@ impl Watchdog {
                     tracing::error!(target: "jsmill", "a panic on the watchdog's thread");
                 }
             }
-            let until = self.earliest();
+            // Who was busy will soon arm something again, due in a tick or later: to be awake by then spares it the waking.
+            let busy = self.watched.lock().iter().fold(false, |busy, watched| watched.was_busy() || busy);
+            let until = if busy { self.earliest().min(now.after(TICK)) } else { self.earliest() };
             if !self.alarm.set(until, || self.earliest()) {
                 continue;
             }
