@@ -334,7 +334,7 @@ impl Worker {
 
     /// There is nothing to do.
     fn wait(&mut self) {
-        if self.spin() {
+        if self.spin() || self.runtime.fill_reserve() {
             return;
         }
         let now = Moment::now();

@@ -17,16 +17,18 @@ use crate::wire::Encoded;
 /// A function's name, its arguments, and the type of its result.
 pub(crate) struct FunctionCall<R> {
     function: SmolStr,
-    /// Taken by the run, which hands large byte strings on to V8.
-    encoded: Mutex<Option<Encoded>>,
+    /// Freed with the call, by its caller as a rule: to free on one thread what another one allocated makes both wait.
+    arguments: Vec<u8>,
+    /// Large byte strings, which the run hands on to V8.
+    blobs: Mutex<Vec<Vec<u8>>>,
     shared: Vec<(usize, ErasedShared)>,
     result: PhantomData<fn() -> R>,
 }
 
 impl<R> FunctionCall<R> {
     pub(crate) fn new(function: SmolStr, args: EncodedArgs) -> Self {
-        let EncodedArgs { encoded, shared } = args;
-        FunctionCall { function, encoded: Mutex::new(Some(encoded)), shared, result: PhantomData }
+        let EncodedArgs { encoded: Encoded { bytes, blobs }, shared } = args;
+        FunctionCall { function, arguments: bytes, blobs: Mutex::new(blobs), shared, result: PhantomData }
     }
 }
 
@@ -52,8 +54,8 @@ impl<R: DeserializeOwned + Send + 'static> Work for FunctionCall<R> {
     fn run(&self, scope: &mut Scope<'_, '_, '_>) -> Result<R> {
         let function = scope.function(&self.function)?;
         let mut arguments = Arguments::new();
-        let encoded = self.encoded.lock().take().ok_or_else(|| Error::bug("a call ran twice"))?;
-        vm::arguments(scope.v8(), encoded, &mut arguments)?;
+        let blobs = std::mem::take(&mut *self.blobs.lock());
+        vm::arguments(scope.v8(), &self.arguments, blobs, &mut arguments)?;
         for (index, (at, _)) in self.shared.iter().enumerate() {
             let slot = arguments.get_mut(*at).ok_or_else(|| Error::bug("a shared value beyond the arguments"))?;
             *slot = scope.shared(index).ok_or_else(|| Error::bug("a shared value was not made ready"))?;

@@ -309,7 +309,7 @@ impl Runtime {
         Verdict::Fine
     }
 
-    /// What an idle worker does: drops what has expired, collects where it pays, fills the reserve.
+    /// What an idle worker does now and then: drops what has expired, collects where it pays.
     pub(crate) fn maintain(&mut self) -> Verdict {
         let now = Moment::now();
         let Some(inside) = &mut self.inside else { return Verdict::Replace("it has no isolate") };
@@ -325,7 +325,6 @@ impl Runtime {
                 return Verdict::Replace(why);
             }
         }
-        self.fill_reserve();
         Verdict::Fine
     }
 
@@ -354,14 +353,19 @@ impl Runtime {
         if self.detached_rounds >= 5 { Verdict::Replace("contexts stay that nobody holds") } else { Verdict::Fine }
     }
 
-    fn fill_reserve(&mut self) {
-        let Some(inside) = &mut self.inside else { return };
+    /// Makes one context for the reserve, if one is missing. Says whether it did.
+    pub(crate) fn fill_reserve(&mut self) -> bool {
+        let Some(inside) = &mut self.inside else { return false };
         if self.uncached && inside.ready.len() < self.options.reserve {
             match ScriptContext::realm(inside.isolate.v8(), &inside.host, false, self.options.code_generation) {
-                Ok(context) => inside.ready.push(context),
+                Ok(context) => {
+                    inside.ready.push(context);
+                    return true;
+                }
                 Err(error) => tracing::warn!(target: "jsmill", %error, "no context for the reserve"),
             }
         }
+        false
     }
 
     /// Drops contexts whose snapshot is gone.

@@ -31,23 +31,24 @@ pub(crate) fn to_js<'s, T: Serialize + ?Sized>(
 pub(crate) fn decode<'s>(scope: &mut v8::PinScope<'s, '_>, encoded: Encoded) -> Result<v8::Local<'s, v8::Value>> {
     match Scalar::lone(&encoded.bytes) {
         Some(lone) => scalar(scope, lone),
-        None => deserialize(scope, encoded),
+        None => deserialize(scope, &encoded.bytes, encoded.blobs),
     }
 }
 
 /// The elements of a stream that is an argument list.
 pub(crate) fn arguments<'s>(
     scope: &mut v8::PinScope<'s, '_>,
-    encoded: Encoded,
+    bytes: &[u8],
+    blobs: Vec<Vec<u8>>,
     into: &mut smallvec::SmallVec<[v8::Local<'s, v8::Value>; 8]>,
 ) -> Result<()> {
-    if let Some(scalars) = wire::scalars(&encoded.bytes) {
+    if let Some(scalars) = wire::scalars(bytes) {
         for value in scalars {
             into.push(scalar(scope, value)?);
         }
         return Ok(());
     }
-    let list = deserialize(scope, encoded)?;
+    let list = deserialize(scope, bytes, blobs)?;
     let list = v8::Local::<v8::Array>::try_from(list).map_err(|_| Error::bug("an argument list is no array"))?;
     for index in 0..list.length() {
         into.push(list.get_index(scope, index).ok_or_else(stopped)?);
@@ -73,12 +74,16 @@ struct Reading;
 
 impl v8::ValueDeserializerImpl for Reading {}
 
-fn deserialize<'s>(scope: &mut v8::PinScope<'s, '_>, encoded: Encoded) -> Result<v8::Local<'s, v8::Value>> {
+fn deserialize<'s>(
+    scope: &mut v8::PinScope<'s, '_>,
+    bytes: &[u8],
+    blobs: Vec<Vec<u8>>,
+) -> Result<v8::Local<'s, v8::Value>> {
     catch(scope, |scope| {
         let context = scope.get_current_context();
-        let reader = v8::ValueDeserializer::new(scope, Box::new(Reading), &encoded.bytes);
-        let host = if encoded.blobs.is_empty() { None } else { Some(Host::of(scope)?) };
-        for (index, blob) in encoded.blobs.into_iter().enumerate() {
+        let reader = v8::ValueDeserializer::new(scope, Box::new(Reading), bytes);
+        let host = if blobs.is_empty() { None } else { Some(Host::of(scope)?) };
+        for (index, blob) in blobs.into_iter().enumerate() {
             let store = host.as_ref()?.buffers.adopt(blob).make_shared();
             let buffer = v8::ArrayBuffer::with_backing_store(scope, &store);
             reader.transfer_array_buffer(index as u32, buffer);

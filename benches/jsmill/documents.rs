@@ -1,2 +1,0 @@
-//! x
-pub fn all(_: &mut criterion::Criterion) {}
