@@ -98,6 +98,11 @@ pub use units::Bytes;
 pub use vm::{HostError, HostFunction, LogLevel, LogLine, Logger, Scope};
 pub use wire::{BigInts, NonFinite, Policy, Surrogates, Undefined};
 
+/// The program of the README, compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 /// The V8 bindings that [`Scope::v8`] speaks. Their major version moves every four weeks, and with it this item alone.
 pub use v8;
 

@@ -73,8 +73,9 @@ pub fn week(path: &Path, hours: &[Hour], answers: &[Vec<Answer>; 2]) -> Result<(
         .x_label_area_size(32)
         .y_label_area_size(64)
         .build_cartesian_2d(0..HOURS, low - 0.1..high + 0.25)?;
-    let day =
-        |hour: &u32| DAYS.get((*hour / 24) as usize).filter(|_| *hour % 24 == 0).copied().unwrap_or("").to_owned();
+    let day = |hour: &u32| {
+        DAYS.get((*hour / 24) as usize).filter(|_| hour.is_multiple_of(24)).copied().unwrap_or("").to_owned()
+    };
     chart
         .configure_mesh()
         .x_labels(8)

@@ -108,7 +108,10 @@ impl Watchdog {
                 }
             }
             // Who was busy will soon arm something again, due in a tick or later: to be awake by then spares it the waking.
-            let busy = self.watched.lock().iter().fold(false, |busy, watched| watched.was_busy() || busy);
+            let mut busy = false;
+            for watched in self.watched.lock().iter() {
+                busy |= watched.was_busy();
+            }
             let until = if busy { self.earliest().min(now.after(TICK)) } else { self.earliest() };
             if !self.alarm.set(until, || self.earliest()) {
                 continue;
