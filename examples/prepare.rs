@@ -27,11 +27,11 @@ async fn main() -> jsmill::Result<()> {
     println!("{} fees, {total:.2} in all", fees.len());
 
     // 4. What does not fit is found before anything depends on it: a name that is not there,
-    let error = engine.prepare::<(f64, &str), f64>(&script, "fees").await.err().expect("there is no `fees`");
+    let error = engine.prepare::<(f64, &str), f64>(&script, "fees").await.expect_err("there is no `fees`");
     assert!(matches!(error.kind(), ErrorKind::NoSuchFunction { .. }), "{error}");
     println!("{error}");
     //    and another number of parameters.
-    let error = engine.prepare::<(f64,), f64>(&script, "fee").await.err().expect("it takes two arguments");
+    let error = engine.prepare::<(f64,), f64>(&script, "fee").await.expect_err("it takes two arguments");
     assert!(matches!(error.kind(), ErrorKind::NoSuchFunction { .. }), "{error}");
     println!("{error}");
 

@@ -165,7 +165,8 @@ impl Engine {
     /// Later calls on any handle get `ShuttingDown`. Cancel safe: dropped, the shutdown goes on.
     ///
     /// # Errors
-    /// `WorkerLost` when a worker did not stop within the grace time; its thread goes on until V8 lets go.
+    /// `WorkerLost` when a worker does not stop within the grace time; its thread goes on until V8 lets go. Workers that were lost before are
+    /// not waited for.
     pub async fn shutdown(&self) -> Result<()> {
         let (done, ended) = tokio::sync::oneshot::channel();
         let shared = self.shared().clone();

@@ -258,7 +258,9 @@ impl fmt::Display for ErrorKind {
                 }
                 Ok(())
             }
-            ErrorKind::NoSuchFunction { function, help } => write!(f, "there is no function `{function}`; {help}"),
+            ErrorKind::NoSuchFunction { function, help } => {
+                write!(f, "there is no function `{function}` to call: {help}")
+            }
             ErrorKind::Convert { path, message } => write!(f, "{path}: {message}"),
             ErrorKind::SliceTimeout { limit } => {
                 write!(f, "ran for longer than its slice timeout of {limit:?}; give it less work or raise `timeout`")

@@ -41,7 +41,7 @@
 //! | type | what it is | owns | how many | lives | threads |
 //! | --- | --- | --- | --- | --- | --- |
 //! | [`Engine`] | the handle | the workers | one for a service, usually | until its last clone is dropped | any |
-//! | *worker* | a pinned thread with one V8 isolate | contexts, converted values | one for each core | as long as the engine; replaced when V8 does not stop | its own |
+//! | *worker* | a thread with one V8 isolate, which never leaves it | contexts, converted values | one for each core | as long as the engine; replaced when V8 does not stop | its own |
 //! | [`Script`] | one version of an algorithm: an immutable *snapshot* behind an `Arc` | sources | one for each version | while anybody holds it | any |
 //! | [`Live`] | the place that holds the current snapshot | a snapshot | one for each algorithm | as you like | any |
 //! | *context* | a V8 global with one snapshot loaded into it | the script's objects | one for each snapshot and worker, made at first use | until the snapshot is gone | its worker's |

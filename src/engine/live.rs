@@ -115,6 +115,12 @@ impl Snapshot for Live<Script> {
     }
 }
 
+impl<T: fmt::Debug> fmt::Debug for Watch<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Watch").field("live", &self.live).finish_non_exhaustive()
+    }
+}
+
 impl<T> Clone for Live<T> {
     fn clone(&self) -> Self {
         Live { inner: self.inner.clone() }

@@ -1,6 +1,7 @@
 //! A function that was checked once and is called often.
 
 use std::any::TypeId;
+use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
@@ -66,6 +67,15 @@ impl<A: Args, R: DeserializeOwned + Send + 'static> Prepared<A, R> {
     pub fn call_blocking(&self, args: A) -> Result<R> {
         let call = self.options.clone().call::<R>(self.script.snapshot(), self.function.clone(), &args)?;
         submit::enqueue_blocking(self.engine.shared(), call)?.wait()
+    }
+}
+
+impl<A, R> fmt::Debug for Prepared<A, R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Prepared")
+            .field("script", &self.script.snapshot())
+            .field("function", &self.function)
+            .finish_non_exhaustive()
     }
 }
 

@@ -134,7 +134,6 @@ impl Counters {
         let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         let stopped = |stop: Stop| get(&self.stopped[stop as usize - 1]);
         let slices = get(&self.slices);
-        let held = figures.contexts;
         let stopped = Stopped {
             slice_timeout: stopped(Stop::SliceTimeout),
             cpu_budget: stopped(Stop::CpuBudget),
@@ -156,8 +155,8 @@ impl Counters {
             context_misses: figures.cache.misses,
             contexts_built: figures.built,
             contexts_evicted: figures.cache.evicted,
-            contexts: held,
-            contexts_detached: figures.heap.contexts.saturating_sub(held),
+            contexts: figures.contexts,
+            contexts_detached: figures.unheld,
             values: figures.values,
             values_converted: figures.values_converted,
             host_functions: figures.functions,

@@ -1,5 +1,6 @@
 //! The everyday way to call a function.
 
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -81,6 +82,15 @@ impl CallOptions {
             span,
         };
         Ok(Call::new(meta, FunctionCall::new(function, args)))
+    }
+}
+
+impl fmt::Debug for TaskBuilder<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TaskBuilder")
+            .field("script", &self.script)
+            .field("limits", &self.options.limits)
+            .finish_non_exhaustive()
     }
 }
 

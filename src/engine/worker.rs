@@ -396,7 +396,7 @@ impl Worker {
         meters.contexts_built.increment(figures.built - before.built);
         meters.collections.increment(figures.collections - before.collections);
         self.meters.contexts.set(figures.contexts as f64);
-        self.meters.detached.set(figures.heap.contexts.saturating_sub(figures.contexts) as f64);
+        self.meters.detached.set(figures.unheld as f64);
         self.meters.values.set(figures.values as f64);
         self.meters.heap.set(figures.heap.used.get() as f64);
         self.meters.buffers.set(figures.buffers.get() as f64);

@@ -1,5 +1,6 @@
 //! A task put together from its parts.
 
+use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
@@ -101,6 +102,14 @@ impl<T: Task> Composition<T> {
             shared: Vec::new(),
             parts: PhantomData,
         }
+    }
+}
+
+impl<T: Task, Strategy, Cache> fmt::Debug for Composition<T, Strategy, Cache> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut debug = f.debug_struct("Composition");
+        debug.field("task", &self.task.name()).field("script", self.task.script()).field("caching", &self.caching);
+        debug.finish_non_exhaustive()
     }
 }
 

@@ -90,6 +90,8 @@ pub(crate) struct RuntimeFigures {
     pub(crate) heap: HeapFigures,
     pub(crate) buffers: Bytes,
     pub(crate) contexts: usize,
+    /// Contexts that V8 has not freed and nobody holds.
+    pub(crate) unheld: usize,
     pub(crate) values: usize,
     pub(crate) values_converted: u64,
     pub(crate) cache: CacheCounters,
@@ -113,7 +115,7 @@ struct Inside {
 impl Inside {
     /// Contexts that V8 has and nobody here holds.
     fn unheld(&mut self) -> usize {
-        let held = self.contexts.len() + self.values.contexts() + self.ready.len();
+        let held = Host::CONTEXTS + self.contexts.len() + self.values.contexts() + self.ready.len();
         self.isolate.heap().contexts.saturating_sub(held)
     }
 }
@@ -187,7 +189,7 @@ impl Runtime {
                 Memory::Buffers => Stop::BufferLimit,
             });
         }));
-        let host = Host::install(&mut isolate);
+        let host = Host::install(&mut isolate)?;
         self.inside = Some(Inside {
             contexts: ContextCache::new(self.options.contexts, self.options.context_idle),
             values: ValueCache::new(),
@@ -393,6 +395,7 @@ impl Runtime {
             figures.heap = inside.isolate.heap();
             figures.buffers = inside.isolate.buffers().used();
             figures.contexts = inside.contexts.len();
+            figures.unheld = inside.unheld();
             figures.values = inside.values.len();
             figures.values_converted += inside.values.converted;
             figures.functions = inside.host.live_functions();

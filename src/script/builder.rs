@@ -25,6 +25,7 @@ const LONGEST_SOURCE: usize = (1 << 28) - 64;
 /// # Ok(())
 /// # }
 /// ```
+#[derive(Clone, Debug)]
 #[must_use = "`build` makes the script"]
 pub struct ScriptBuilder {
     name: String,

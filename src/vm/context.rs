@@ -26,7 +26,8 @@ pub(crate) struct ScriptContext {
     functions: FunctionOwner,
     top_level: TopLevel,
     sealed: bool,
-    /// Functions that were called already. Of a sealed context only: in others a name may be bound anew at any time.
+    /// Of a sealed context: functions that were called already. Of another one, where a name may be bound anew at any time:
+    /// functions that give what a name stands for now.
     known: RefCell<FxHashMap<Box<str>, v8::Global<v8::Function>>>,
 }
 
@@ -125,8 +126,9 @@ impl ScriptContext {
         scope: &mut v8::PinScope<'s, '_>,
         name: &str,
     ) -> Result<v8::Local<'s, v8::Function>> {
-        if let Some(known) = self.known.borrow().get(name) {
-            return Ok(v8::Local::new(scope, known));
+        let known = self.known.borrow().get(name).map(|known| v8::Local::new(scope, known));
+        if let (true, Some(function)) = (self.sealed, known) {
+            return Ok(function);
         }
         let value = match &self.top_level {
             TopLevel::Object(object) => {
@@ -140,7 +142,7 @@ impl ScriptContext {
                     }
                 })?
             }
-            TopLevel::Global(names) => evaluate_name(scope, names, name)?,
+            TopLevel::Global(names) => self.evaluate_name(scope, names, name, known)?,
         };
         let function = value.and_then(|value| v8::Local::<v8::Function>::try_from(value).ok());
         let Some(function) = function else { return Err(no_such_function(name, value.is_some(), &self.names(scope))) };
@@ -159,6 +161,39 @@ impl ScriptContext {
             self.known.borrow_mut().insert(name.into(), v8::Global::new(scope, function));
         }
         Ok(function)
+    }
+
+    /// The value of a name in the global scope. A binding that the parser found is read by a function that is compiled once; any other
+    /// name is looked up as a property.
+    fn evaluate_name<'s>(
+        &self,
+        scope: &mut v8::PinScope<'s, '_>,
+        names: &[Box<str>],
+        name: &str,
+        reader: Option<v8::Local<'s, v8::Function>>,
+    ) -> Result<Option<v8::Local<'s, v8::Value>>> {
+        if !names.iter().any(|known| &**known == name) {
+            return catch(scope, |scope| {
+                let key = v8::String::new(scope, name)?;
+                let global = scope.get_current_context().global(scope);
+                let has = global.has_own_property(scope, key.into())?;
+                if has { global.get(scope, key.into()).map(Some) } else { Some(None) }
+            });
+        }
+        let reader = match reader {
+            Some(reader) => reader,
+            None => {
+                let reader = evaluate(scope, &format!("() => {name}"))?;
+                let reader =
+                    v8::Local::<v8::Function>::try_from(reader).map_err(|_| Error::bug("a reader is no function"))?;
+                self.known.borrow_mut().insert(name.into(), v8::Global::new(scope, reader));
+                reader
+            }
+        };
+        catch(scope, |scope| {
+            let this = v8::undefined(scope).into();
+            reader.call(scope, this, &[]).map(Some)
+        })
     }
 
     /// The functions that there are, for the help of an error.
@@ -181,10 +216,11 @@ fn no_such_function(name: &str, exists: bool, names: &[String]) -> Error {
     let help = match names {
         _ if exists => format!("`{name}` is no function"),
         [] => "the script has none at its top level".to_owned(),
+        [only] => format!("the script has `{only}`"),
         names => {
             let mut names: Vec<_> = names.iter().map(|name| format!("`{name}`")).collect();
             names.truncate(20);
-            format!("there are {}", names.join(", "))
+            format!("the script has {}", names.join(", "))
         }
     };
     ErrorKind::NoSuchFunction { function: name.to_owned(), help }.into()
@@ -272,22 +308,5 @@ fn evaluate<'s>(scope: &mut v8::PinScope<'s, '_>, text: &str) -> Result<v8::Loca
     catch(scope, |scope| {
         let text = v8::String::new(scope, text)?;
         v8::Script::compile(scope, text, None)?.run(scope)
-    })
-}
-
-/// The value of a name in the global scope. The name is evaluated only if it is a binding that the parser found; any other one is
-/// looked up as a property.
-fn evaluate_name<'s>(
-    scope: &mut v8::PinScope<'s, '_>,
-    names: &[Box<str>],
-    name: &str,
-) -> Result<Option<v8::Local<'s, v8::Value>>> {
-    if names.iter().any(|known| &**known == name) {
-        return evaluate(scope, name).map(Some);
-    }
-    catch(scope, |scope| {
-        let key = v8::String::new(scope, name)?;
-        let global = scope.get_current_context().global(scope);
-        if global.has_own_property(scope, key.into())? { global.get(scope, key.into()).map(Some) } else { Some(None) }
     })
 }

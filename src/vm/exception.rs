@@ -59,9 +59,17 @@ pub(crate) fn describe<'s>(
     if let Some(message) = message {
         place(scope, message, &mut error);
     }
+    if error.script.is_none() {
+        // Not a place in a script: the text that `JSON.parse` was given, say, which is data and none of an error's business.
+        (error.line, error.column, error.source_line) = (None, None, None);
+    }
     let stack = v8::Exception::get_stack_trace(scope, exception).or_else(|| message?.get_stack_trace(scope));
     if let Some(stack) = stack {
         error.frames = frames(scope, stack);
+    }
+    if let (None, Some(frame)) = (&error.script, error.frames.iter().find(|frame| !frame.script.is_empty())) {
+        error.script = Some(frame.script.clone());
+        (error.line, error.column) = (Some(frame.line), Some(frame.column));
     }
     if error.name == "RangeError" && error.message == STACK_OVERFLOW {
         return ErrorKind::StackOverflow(error).into();

@@ -10,10 +10,13 @@ use super::buffers::BufferMeter;
 use super::callback::HostCall;
 use super::console::Logger;
 use super::isolate::Isolate;
-use crate::error::Error;
+use super::realm;
+use crate::error::{Error, Result};
 
 /// The state of one isolate that callbacks from V8 find. Held by the isolate's slot and by its worker.
 pub(crate) struct Host {
+    /// `Object.keys` of a realm that no script has seen: V8's own interface for the keys of an object is several times slower.
+    keys: v8::Global<v8::Function>,
     pub(super) buffers: Arc<BufferMeter>,
     functions: RefCell<Functions>,
     /// What host code panicked in during this slice.
@@ -39,9 +42,13 @@ pub(crate) struct FunctionOwner {
 }
 
 impl Host {
+    /// How many contexts it holds itself.
+    pub(crate) const CONTEXTS: usize = 1;
+
     /// Makes the state of an isolate and leaves a reference with it.
-    pub(crate) fn install(isolate: &mut Isolate) -> Rc<Host> {
+    pub(crate) fn install(isolate: &mut Isolate) -> Result<Rc<Host>> {
         let host = Rc::new(Host {
+            keys: object_keys(isolate.v8()).ok_or_else(|| Error::bug("V8 has no `Object.keys`"))?,
             buffers: isolate.buffers().clone(),
             functions: RefCell::default(),
             panicked: Cell::default(),
@@ -50,7 +57,18 @@ impl Host {
             loading: RefCell::default(),
         });
         isolate.v8().set_slot(host.clone());
-        host
+        Ok(host)
+    }
+
+    /// The own enumerable string keys of an object, as strings. `None` when an exception is pending.
+    pub(super) fn keys<'s>(
+        &self,
+        scope: &mut v8::PinScope<'s, '_>,
+        object: v8::Local<'s, v8::Object>,
+    ) -> Option<v8::Local<'s, v8::Array>> {
+        let keys = v8::Local::new(scope, &self.keys);
+        let this = v8::undefined(scope).into();
+        v8::Local::try_from(keys.call(scope, this, &[object.into()])?).ok()
     }
 
     /// The state of the isolate that a callback runs in.
@@ -96,13 +114,26 @@ impl Host {
     }
 }
 
+fn object_keys(isolate: &mut v8::OwnedIsolate) -> Option<v8::Global<v8::Function>> {
+    v8::scope!(let scope, isolate);
+    let context = realm::open(scope, None)?;
+    let scope = &mut v8::ContextScope::new(scope, context);
+    let object = v8::String::new(scope, "Object")?;
+    let object = context.global(scope).get(scope, object.into())?;
+    let object = v8::Local::<v8::Object>::try_from(object).ok()?;
+    let keys = v8::String::new(scope, "keys")?;
+    let keys = object.get(scope, keys.into())?;
+    let keys = v8::Local::<v8::Function>::try_from(keys).ok()?;
+    Some(v8::Global::new(scope, keys))
+}
+
 impl FunctionOwner {
     pub(crate) fn new(host: Rc<Host>) -> Self {
         FunctionOwner { host, ids: RefCell::new(Vec::new()) }
     }
 
     /// Keeps a function and gives it the id by which its callback finds it.
-    pub(super) fn add(&self, function: Rc<dyn HostCall>) -> Result<u32, Error> {
+    pub(super) fn add(&self, function: Rc<dyn HostCall>) -> Result<u32> {
         let mut functions = self.host.functions.borrow_mut();
         let id = functions.next;
         functions.next =

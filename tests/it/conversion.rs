@@ -13,6 +13,7 @@ mod traps;
 
 use std::sync::LazyLock;
 
+use crate::support::SLACK;
 use jsmill::{Engine, Error, ErrorKind, Limits, Policy, Result, Script};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -33,6 +34,8 @@ fn from_js_under<R: DeserializeOwned + Send + 'static>(policy: Policy, expressio
 
 fn from_js_within<R: DeserializeOwned + Send + 'static>(policy: Policy, limits: Limits, expression: &str) -> Result<R> {
     let script = Script::new("out.js", format!("const main = () => {{ return {expression};\n}};"))?;
+    // Large results take their time in a debug build.
+    let limits = Limits { slice_timeout: Some(SLACK), ..limits };
     ENGINE.task(&script).values(policy).limits(limits).call_blocking("main", ())
 }
 

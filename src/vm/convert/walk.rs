@@ -4,7 +4,10 @@
 //! before they are used up. V8's own serializer is not used: its buffer grows without a bound, so that one string in an array of
 //! references to it could fill the machine before any limit is looked at.
 
+use std::rc::Rc;
+
 use super::super::exception::clipped;
+use super::super::host::Host;
 use crate::error::Error;
 use crate::units::Bytes;
 use crate::wire::{Container, Full, Limits, Stream};
@@ -36,7 +39,9 @@ pub(super) fn stream<'s>(
     limits: Limits,
 ) -> Walked<Vec<u8>> {
     let object_prototype = v8::Object::new(scope).get_prototype(scope);
+    let host = thrown(Host::of(scope))?;
     let mut walk = Walk {
+        host,
         stream: Stream::new(limits.bytes),
         ancestors: Vec::new(),
         depth: 0,
@@ -49,6 +54,7 @@ pub(super) fn stream<'s>(
 }
 
 struct Walk<'s> {
+    host: Rc<Host>,
     stream: Stream,
     ancestors: Vec<v8::Local<'s, v8::Object>>,
     /// Levels of nesting; a `toJSON` that returns an object is one of its own.
@@ -224,7 +230,7 @@ impl<'s> Walk<'s> {
     fn refuse_empty_builtin(&self, scope: &mut v8::PinScope<'s, '_>, object: v8::Local<'s, v8::Object>) -> Walked {
         let tag = v8::Symbol::get_to_string_tag(scope);
         let Ok(tag) = v8::Local::<v8::String>::try_from(thrown(object.get(scope, tag.into()))?) else { return Ok(()) };
-        let keys = thrown(object.get_property_names(scope, own_keys(v8::IndexFilter::IncludeIndices)))?;
+        let keys = thrown(self.host.keys(scope, object))?;
         if keys.length() > 0 {
             return Ok(());
         }
@@ -245,7 +251,7 @@ impl<'s> Walk<'s> {
         call_to_json: bool,
     ) -> Walked<Written> {
         let start = self.stream.position();
-        let keys = thrown(object.get_property_names(scope, own_keys(v8::IndexFilter::IncludeIndices)))?;
+        let keys = thrown(self.host.keys(scope, object))?;
         let written = self.stream.open(Container::Object);
         self.room(written)?;
         for index in 0..keys.length() {
@@ -255,7 +261,7 @@ impl<'s> Walk<'s> {
                 self.stream.back_to(start);
                 return Ok(Written::ToJson);
             }
-            let text = thrown(key.to_string(scope))?;
+            let text = thrown(v8::Local::<v8::String>::try_from(key).ok())?;
             self.string(scope, text)?;
             self.path.push(Step::Key(key));
             self.value(scope, member, true)?;
@@ -297,9 +303,10 @@ impl<'s> Walk<'s> {
             self.value(scope, element, true)?;
             self.path.pop();
         }
-        let names = thrown(object.get_property_names(scope, own_keys(v8::IndexFilter::SkipIndices)))?;
-        if names.length() > 0 {
-            let name = thrown(names.get_index(scope, 0))?;
+        // Indices come first among the keys: what follows them would be lost.
+        let keys = thrown(self.host.keys(scope, object))?;
+        if keys.length() > length - holes {
+            let name = thrown(keys.get_index(scope, keys.length() - 1))?;
             let name = thrown(name.to_string(scope))?;
             let name = clipped(scope, name);
             let message = format!("an array with the property `{name}`, which would be lost; return an object");
@@ -434,16 +441,6 @@ impl<'s> Walk<'s> {
         }
         Halt::Error(Error::convert(path, message))
     }
-}
-
-/// The own enumerable string keys.
-fn own_keys(indices: v8::IndexFilter) -> v8::GetPropertyNamesArgs {
-    v8::GetPropertyNamesArgsBuilder::new()
-        .mode(v8::KeyCollectionMode::OwnOnly)
-        .property_filter(v8::PropertyFilter::ONLY_ENUMERABLE | v8::PropertyFilter::SKIP_SYMBOLS)
-        .index_filter(indices)
-        .key_conversion(v8::KeyConversionMode::KeepNumbers)
-        .build()
 }
 
 fn is_to_json(scope: &mut v8::PinScope<'_, '_>, key: v8::Local<'_, v8::Value>) -> bool {
