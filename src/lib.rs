@@ -66,6 +66,19 @@
 //! **Observing.** [`Engine::stats`], [`metrics`], `tracing` spans `call` and `slice` under the target `jsmill`, and `console` of scripts
 //! under `jsmill::console`.
 //!
+//! # Decisions
+//!
+//! - Arguments become V8's structured-clone bytes on the caller's thread, and objects in one call of V8's `ValueDeserializer`. Results are walked
+//!   by jsmill itself and never by V8's `ValueSerializer`, whose buffer grows without a bound.
+//! - The watchdog keeps a slot for each worker in place of a heap of timers: at most one slice runs on a worker. It ticks every 20 ms while there are
+//!   slices, so that arming wakes nobody, and sleeps otherwise.
+//! - V8 takes the size of the stack from a flag of the process; a limit in the isolate's parameters is overwritten when the isolate starts. So
+//!   `stack_size` is one for the process.
+//! - Shared values live in a realm of their own in each isolate, and belong to no script's context.
+//! - The queue is one lock and three lanes; waiting for room is tokio's semaphore. A worker that answers short calls without a pause wakes their
+//!   callers a few at a time.
+//! - A resizable buffer, a WebAssembly memory: no allocator sees them, so a long slice looks at V8's own count every 20 ms.
+//!
 //! # Layers
 //!
 //! Each uses only those above it in this list: `error`, `script`, `units`, `clock`, `wire` (values as V8's bytes) - `watchdog`, `observe` -

@@ -58,12 +58,10 @@ impl<R: DeserializeOwned + Send + 'static> Future for CallFuture<R> {
                 State::Failed(error) => return Poll::Ready(Err(error)),
                 State::Over => return Poll::Ready(Err(ErrorKind::Cancelled.into())),
                 State::Ready { shared, call } => {
-                    self.state = match submit::try_enqueue(&shared, call) {
-                        Ok(pending) => State::Queued(pending),
-                        Err((error, call)) if matches!(error.kind(), ErrorKind::QueueFull { .. }) => {
-                            State::Waiting(Box::pin(async move { submit::enqueue(&shared, call).await }))
-                        }
-                        Err((error, _)) => State::Failed(error),
+                    self.state = match submit::enqueue_now(&shared, call) {
+                        Ok(Ok(pending)) => State::Queued(pending),
+                        Ok(Err(error)) => State::Failed(error),
+                        Err(call) => State::Waiting(Box::pin(async move { submit::enqueue(&shared, call).await })),
                     };
                 }
                 State::Waiting(mut enqueue) => match enqueue.as_mut().poll(context) {

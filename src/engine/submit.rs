@@ -112,11 +112,10 @@ fn push<W: Work>(shared: &Shared, room: Room<'_>, pending: Pending<W>) -> Result
 
 /// Puts a call into the queue; waits while that is full, until the call's deadline at the most.
 pub(super) async fn enqueue<W: Work>(shared: &Shared, call: Arc<Call<W>>) -> Result<Pending<W>> {
-    match shared.queue.try_room(call.meta().priority) {
-        Ok(room) => return push(shared, room, Pending::new(call)),
-        Err(NoRoom::Closed) => return Err(refused(shared, &call, NoRoom::Closed)),
-        Err(NoRoom::Full { .. }) => {}
-    }
+    let call = match enqueue_now(shared, call) {
+        Ok(result) => return result,
+        Err(call) => call,
+    };
     let _outside = Waiting::new(shared, call.clone());
     let mut pending = Pending::new(call.clone());
     let mut room = std::pin::pin!(shared.queue.room(call.meta().priority));
@@ -167,7 +166,19 @@ pub(super) fn enqueue_blocking<W: Work>(shared: &Shared, call: Arc<Call<W>>) -> 
     block_on(enqueue(shared, call))
 }
 
-/// Puts a call into the queue if there is room, else gives it back.
+/// Puts a call into the queue if there is room. Gives it back where there is none, for its caller to wait.
+pub(super) fn enqueue_now<W: Work>(
+    shared: &Shared,
+    call: Arc<Call<W>>,
+) -> std::result::Result<Result<Pending<W>>, Arc<Call<W>>> {
+    match shared.queue.try_room(call.meta().priority) {
+        Ok(room) => Ok(push(shared, room, Pending::new(call))),
+        Err(NoRoom::Closed) => Ok(Err(refused(shared, &call, NoRoom::Closed))),
+        Err(NoRoom::Full { .. }) => Err(call),
+    }
+}
+
+/// Puts a call into the queue if there is room, else gives it back with the reason.
 pub(super) fn try_enqueue<W: Work>(
     shared: &Shared,
     call: Arc<Call<W>>,
