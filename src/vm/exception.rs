@@ -71,10 +71,18 @@ pub(crate) fn describe<'s>(
         error.script = Some(frame.script.clone());
         (error.line, error.column) = (Some(frame.line), Some(frame.column));
     }
-    if error.name == "RangeError" && error.message == STACK_OVERFLOW {
+    if error.message == STACK_OVERFLOW && is_range_error(scope, exception) {
+        // The name may be a getter, and there was no stack left to call it.
+        error.name = "RangeError".into();
         return ErrorKind::StackOverflow(error).into();
     }
     ErrorKind::Script(error).into()
+}
+
+/// Whether that is a `RangeError` by its class, whatever its `name` says. Runs nothing of the script.
+fn is_range_error(scope: &mut v8::PinScope<'_, '_>, exception: v8::Local<'_, v8::Value>) -> bool {
+    v8::Local::<v8::Object>::try_from(exception)
+        .is_ok_and(|object| object.get_constructor_name().to_rust_string_lossy(scope) == "RangeError")
 }
 
 /// Whether that is V8's own error for a buffer that its allocator refused.

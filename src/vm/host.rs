@@ -68,7 +68,26 @@ impl Host {
     ) -> Option<v8::Local<'s, v8::Array>> {
         let keys = v8::Local::new(scope, &self.keys);
         let this = v8::undefined(scope).into();
-        v8::Local::try_from(keys.call(scope, this, &[object.into()])?).ok()
+        let value: v8::Local<v8::Value> = object.into();
+        if value.is_proxy() {
+            return v8::Local::try_from(keys.call(scope, this, &[value])?).ok();
+        }
+        {
+            v8::tc_scope!(let caught, scope);
+            if let Some(keys) = keys.call(caught, this, &[value]) {
+                return v8::Local::try_from(keys).ok();
+            }
+            if caught.has_terminated() {
+                return None;
+            }
+        }
+        // Nothing but the end of JavaScript's stack makes `Object.keys` fail here. V8's interface needs none of that stack.
+        let options = v8::GetPropertyNamesArgsBuilder::new()
+            .mode(v8::KeyCollectionMode::OwnOnly)
+            .property_filter(v8::PropertyFilter::ONLY_ENUMERABLE | v8::PropertyFilter::SKIP_SYMBOLS)
+            .key_conversion(v8::KeyConversionMode::ConvertToString)
+            .build();
+        object.get_own_property_names(scope, options)
     }
 
     /// The state of the isolate that a callback runs in.
