@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use jsmill::{Composition, Engine, OneOff, Result, Scope, Script, Task};
+use jsmill::{Composition, OneOff, Result, Runnable, Scope, Script, Task};
 
 struct Answer(Arc<Script>);
 
@@ -19,8 +19,11 @@ impl OneOff for Answer {
     }
 }
 
-fn use_it(engine: &Engine, task: Answer) {
-    let _ = engine.run_blocking(Composition::new(task).memory());
+/// As `Engine::run` does.
+fn run(_: impl Runnable) {}
+
+fn use_it(task: Answer) {
+    run(Composition::new(task).memory());
 }
 
 fn main() {}
