@@ -303,10 +303,9 @@ impl<'s> Walk<'s> {
             self.value(scope, element, true)?;
             self.path.pop();
         }
-        // Indices come first among the keys: what follows them would be lost.
-        let keys = thrown(self.host.keys(scope, object))?;
-        if keys.length() > length - holes {
-            let name = thrown(keys.get_index(scope, keys.length() - 1))?;
+        let names = thrown(object.get_property_names(scope, named_keys()))?;
+        if names.length() > 0 {
+            let name = thrown(names.get_index(scope, 0))?;
             let name = thrown(name.to_string(scope))?;
             let name = clipped(scope, name);
             let message = format!("an array with the property `{name}`, which would be lost; return an object");
@@ -441,6 +440,16 @@ impl<'s> Walk<'s> {
         }
         Halt::Error(Error::convert(path, message))
     }
+}
+
+/// The own enumerable string keys that are no indices.
+fn named_keys() -> v8::GetPropertyNamesArgs {
+    v8::GetPropertyNamesArgsBuilder::new()
+        .mode(v8::KeyCollectionMode::OwnOnly)
+        .property_filter(v8::PropertyFilter::ONLY_ENUMERABLE | v8::PropertyFilter::SKIP_SYMBOLS)
+        .index_filter(v8::IndexFilter::SkipIndices)
+        .key_conversion(v8::KeyConversionMode::KeepNumbers)
+        .build()
 }
 
 fn is_to_json(scope: &mut v8::PinScope<'_, '_>, key: v8::Local<'_, v8::Value>) -> bool {
