@@ -8,6 +8,9 @@ use serde::{Deserialize, Serialize};
 /// How many hours before an hour its request tells of.
 const RECENT: usize = 3;
 
+/// How many days of a year of 365 days lie before each month.
+const MONTHS_BEGIN: [u16; 12] = [0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334];
+
 /// A line of the data.
 #[derive(Deserialize)]
 struct Row {
@@ -51,8 +54,14 @@ impl Hour {
         u32::from(self.day - 1) * 24 + u32::from(self.hour)
     }
 
-    pub fn weekday_name(&self) -> &'static str {
-        ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"][usize::from(self.weekday) % 7]
+    /// As in `Tue 23 Aug`.
+    pub fn date(&self) -> String {
+        let weekday = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"][usize::from(self.weekday) % 7];
+        format!(
+            "{weekday} {:>2} {}",
+            self.day - MONTHS_BEGIN.iter().rfind(|&&begin| begin < self.day).unwrap_or(&0),
+            self.month
+        )
     }
 }
 

@@ -39,7 +39,7 @@ pub fn hottest(hours: &[Hour], answers: &[Answer], zone: &Zone, count: usize) {
 }
 
 fn explain(hour: &Hour, answer: &Answer, zone: &Zone) -> String {
-    let Hour { month, day, hour: time, request, .. } = hour;
+    let (date, request) = (hour.date(), &hour.request);
     let factors = &answer.factors;
     let bound = if factors.raw > zone.highest {
         format!("capped at {:.2}", zone.highest)
@@ -47,9 +47,9 @@ fn explain(hour: &Hour, answer: &Answer, zone: &Zone) -> String {
         format!("rounded to {:.2}", answer.coefficient)
     };
     format!(
-        "x{:.2}  {} {month:<5} day {day:>3} {time:>2} h  {:>3} hires, {:>3.0} usual: balance {:.2}, smoothed {:.2}, {} x{:.2}, raw {:.2}, {bound}",
+        "x{:.2}  {date:<11} {:>2} h  {:>3} hires, {:>3.0} usual: balance {:.2}, smoothed {:.2}, {} x{:.2}, raw {:.2}, {bound}",
         answer.coefficient,
-        hour.weekday_name(),
+        hour.hour,
         request.demand,
         request.supply,
         factors.balance,

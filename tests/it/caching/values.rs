@@ -136,7 +136,9 @@ fn a_serializer_that_panics_fails_its_call_alone() {
             panic!("a serializer")
         }
     }
-    let engine = engine();
+    // Printing a panic with its frames may take long on a loaded machine.
+    let limits = jsmill::Limits { slice_timeout: Some(crate::support::SLACK), ..jsmill::Limits::default() };
+    let engine = crate::support::engine_with(|builder| builder.limits(limits));
     let value: Shared<Panics> = engine.value(Arc::new(Panics));
     assert_kind!(
         call::<Value>(&engine, "const main = (v) => v;", "main", (&value,)).unwrap_err(),
