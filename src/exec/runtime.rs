@@ -453,7 +453,7 @@ impl Slice<'_> {
         let initialize = |scope: &mut crate::vm::Scope<'_, '_, '_>| call.initialize(scope);
         let context = realm.load(inside.isolate.v8(), &inside.host, self.code, &meta.script, initialize)?;
         let context = Rc::new(context);
-        // A panic in a host function that the load called must not be forgotten by a context that stays.
+        // A load that was stopped may have left anything; one in which host code panicked is dropped by `run`.
         if !fresh && self.slot.reason(self.epoch).is_none() {
             inside.contexts.put(&meta.caching, &meta.script, call.kind(), context.clone(), self.now);
         }
