@@ -7,7 +7,10 @@ mod churn;
 mod guards;
 mod soak;
 
+use std::sync::Arc;
 use std::time::Duration;
+
+use jsmill::{Composition, Engine, OneOff, Result, Scope, Script, Task};
 
 use crate::support::{forced_gc, rss_bytes};
 
@@ -47,7 +50,37 @@ impl Quarters {
 
 const MIB: u64 = 1 << 20;
 
-/// The heap of the only worker after what is old has gone, and the memory of the process.
-fn heap_and_rss(engine: &jsmill::Engine) -> (u64, u64) {
-    (engine.stats().workers[0].heap.get(), rss_bytes())
+/// Collects on its worker, and gives the heap that is left in use.
+struct Collect(Arc<Script>);
+
+impl Task for Collect {
+    fn script(&self) -> &Arc<Script> {
+        &self.0
+    }
+}
+
+impl OneOff for Collect {
+    type Output = u64;
+    fn run(&self, scope: &mut Scope<'_, '_, '_>) -> Result<u64> {
+        let isolate = scope.v8();
+        isolate.low_memory_notification();
+        Ok(isolate.get_heap_statistics().used_heap_size() as u64)
+    }
+}
+
+/// The heap of the only worker after a collection, and the memory of the process. What V8 has not got round to collecting is no growth.
+struct Figures {
+    engine: Engine,
+    script: Arc<Script>,
+}
+
+impl Figures {
+    fn of(engine: &Engine) -> Self {
+        Figures { engine: engine.clone(), script: Script::new("collect.js", "").unwrap() }
+    }
+
+    fn heap_and_rss(&self) -> (u64, u64) {
+        let heap = self.engine.run_blocking(Composition::new(Collect(self.script.clone())).one_off().memory());
+        (heap.expect("a collection"), rss_bytes())
+    }
 }

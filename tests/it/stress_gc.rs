@@ -12,7 +12,7 @@ use crate::support::{FLAGS, forced_gc};
 const FORCED: &str = "--stress-compaction --gc-interval=500";
 
 /// Parts of test names that are left out.
-const LEFT_OUT: [&str; 11] = [
+const LEFT_OUT: [&str; 9] = [
     "stress_gc::",
     "shape::",
     "growth::",
@@ -20,8 +20,6 @@ const LEFT_OUT: [&str; 11] = [
     "heap::",
     "buffers::",
     "strings::",
-    "lost_workers::",
-    "stack::",
     "config::",
     "shutdown::threads_and_memory",
 ];
