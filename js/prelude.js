@@ -1,6 +1,6 @@
 // Puts the parts together inside the snapshot creator. The value of this file is a function that takes the parts, and
 // returns what the host keeps for each context: a flat list of functions, in the order that `realm.rs` knows.
-(function prelude(sealed, outside, lazy, makeSurvey, makeHarden, makeSealing) {
+(function prelude(sealed, outside, lazy, makeSurvey, makeHarden, makeSealing, makeAio) {
   'use strict';
   const { construct } = Reflect;
   const { defineProperty, getOwnPropertyDescriptor } = Object;
@@ -25,17 +25,39 @@
     defineProperty(globalThis, 'SharedArrayBuffer', { value: Shared });
   }
 
+  // The library for waiting. The host gives its one function when a context is made.
+  const { aio, install, mutable } = makeAio();
+  let native;
+  install({
+    timer: (ms, callback) => native(0, ms, callback),
+    join: (task, callback) => native(1, task, callback),
+    wake: (id) => native(2, id),
+    cancel: (id) => native(3, id),
+    task: () => native(4),
+    alive: (task) => native(5, task),
+    harden: (value) => (sealed ? native(6, value) : value),
+  });
+  const connect = (call) => {
+    native = call;
+    // A script may have a name of its own for it.
+    defineProperty(globalThis, 'aio', { value: aio, writable: true, configurable: true, enumerable: false });
+  };
+
   const survey = makeSurvey(lazy);
+  const intrinsics = new Set();
+  survey.walk(survey.roots(), intrinsics);
+  const ours = survey.walk([aio], intrinsics);
   if (!sealed) {
-    const known = new WeakSet(survey.walk(survey.roots(), new Set()));
-    const { harden, seal } = makeSealing(survey, known, () => undefined, undefined);
-    return [harden, seal, limitShared];
+    const known = new WeakSet(intrinsics);
+    const { harden, seal } = makeSealing(survey, known, () => undefined, undefined, mutable);
+    return [harden, seal, limitShared, connect];
   }
   const { known, late, freeze, finish, shadowable } = makeHarden(survey, outside);
-  const { harden, seal } = makeSealing(survey, known, late, shadowable);
+  for (const object of ours) known.add(object);
+  const { harden, seal } = makeSealing(survey, known, late, shadowable, mutable);
   const finishAll = (makeTemporal) => {
     limitShared();
     finish(makeTemporal);
   };
-  return [harden, seal, finishAll, freeze];
+  return [harden, seal, finishAll, connect, freeze];
 })

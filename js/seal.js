@@ -3,7 +3,7 @@
 // The value of this file is a function that takes the survey, the set of known intrinsics, what finds late features, and
 // (in a sealed realm) what keeps properties of prototypes assignable on instances. It returns { harden, seal }. Both return undefined, or [path, what] of the first object that is refused. Everything they call was taken out of the
 // realm before a script ran: in an open realm a script may have replaced it since.
-(function sealing(survey, known, late, shadowable) {
+(function sealing(survey, known, late, shadowable, mutable) {
   'use strict';
   const { freeze, isFrozen, getOwnPropertyDescriptor, getOwnPropertyNames, getOwnPropertySymbols, getPrototypeOf } = Object;
   const { apply, ownKeys } = Reflect;
@@ -28,6 +28,7 @@
     [getPrototypeOf(''.matchAll(/a/g)), 'an iterator'],
     [getPrototypeOf([].values().map((x) => x)), 'an iterator'],
     [getPrototypeOf(Iterator.from({ next() {} })), 'an iterator'],
+    ...mutable,
   ]);
   if (typeof FinalizationRegistry === 'function') refused.set(FinalizationRegistry.prototype, 'a FinalizationRegistry');
   if (typeof Intl === 'object') {

@@ -1,7 +1,7 @@
 //! The engine: the handle that services hold, and the workers behind it.
 //!
 //! - [`Engine`] is the handle; `builder` and `config` make it from knobs.
-//! - `task` and `prepare` are the ways to call functions; `live` holds the current snapshot of a script.
+//! - `task` and `prepare` are the ways to call functions; `run` is one that makes requests; `live` holds the current snapshot of a script.
 //! - `queue` is what calls wait in; `worker` the loop that takes them out; `crew` starts, replaces and ends workers.
 //! - `stats` is what one sees.
 //!
@@ -14,6 +14,7 @@ mod future;
 mod live;
 mod prepare;
 mod queue;
+mod run;
 mod stats;
 mod submit;
 mod task;
@@ -24,6 +25,7 @@ pub use config::Pinning;
 pub use future::CallFuture;
 pub use live::{Live, Snapshot, Watch};
 pub use prepare::Prepared;
+pub use run::{AnswerWith, Run, Ticket};
 pub use stats::{Stats, Stopped, WorkerStats};
 pub use task::{Rejected, TaskBuilder};
 
@@ -34,7 +36,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::error::{Error, Result};
-use crate::exec::{Args, Limits, Runnable, Shared as SharedHandle};
+use crate::exec::{Args, Limits, Pending, Runnable, Shared as SharedHandle, Startable};
 use config::Config;
 use crew::Shared;
 
@@ -61,7 +63,7 @@ impl Engine {
         EngineBuilder::default()
     }
 
-    fn start(config: Config) -> Result<Self> {
+    fn of(config: Config) -> Result<Self> {
         Ok(Engine { handle: Arc::new(Handle { shared: Shared::start(config)? }) })
     }
 
@@ -119,9 +121,10 @@ impl Engine {
     /// # Errors
     /// Those of the task; those of its limits; `ShuttingDown`.
     pub fn run<C: Runnable>(&self, composition: C) -> impl Future<Output = Result<C::Output>> + Send + use<C> {
-        let call = submit::composed(self, composition.into_composition());
+        let (script, work, parts) = composition.into_work();
+        let pending = submit::composed(self, script, work, parts).map(Pending::new);
         let shared = self.shared().clone();
-        async move { submit::enqueue(&shared, call?).await?.await }
+        async move { submit::run(&shared, pending?).await }
     }
 
     /// The same on the calling thread, which waits. Must not be called on a thread that drives an async runtime.
@@ -129,8 +132,18 @@ impl Engine {
     /// # Errors
     /// As with [`run`](Engine::run).
     pub fn run_blocking<C: Runnable>(&self, composition: C) -> Result<C::Output> {
-        let call = submit::composed(self, composition.into_composition())?;
-        submit::enqueue_blocking(self.shared(), call)?.wait()
+        let (script, work, parts) = composition.into_work();
+        let call = submit::composed(self, script, work, parts)?;
+        submit::block(submit::run(self.shared(), Pending::new(call)))
+    }
+
+    /// A run of a composition that makes requests to its caller. Nothing runs before the first [`next`](Run::next).
+    ///
+    /// # Errors
+    /// `Config` when its limits make no sense.
+    pub fn start<C: Startable>(&self, composition: C) -> Result<Run<C::Request, C::Reply, C::Output, C::Transport>> {
+        let (script, work, parts) = composition.into_work();
+        Ok(Run::new(self.shared(), submit::composed(self, script, work, parts)?))
     }
 
     /// A handle by which calls pass this value to scripts as a frozen object that each worker converts once. See [`Shared`](crate::Shared).

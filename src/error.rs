@@ -44,6 +44,53 @@ struct Inner {
     kind: ErrorKind,
     /// `price.js: main`, where the error belongs to a call.
     place: Option<String>,
+    /// How the time of the call was spent, where it ran.
+    spent: Option<Spent>,
+}
+
+/// How the time of a call was spent, until it ended.
+///
+/// ```
+/// # fn main() -> jsmill::Result<()> {
+/// # let engine = jsmill::Engine::builder().workers(1).build()?;
+/// let script = jsmill::Script::new("loop.js", "function main() { for (;;); }")?;
+/// let task = engine.task(&script).timeout(std::time::Duration::from_millis(20));
+/// let error = task.call_blocking::<()>("main", ()).unwrap_err();
+/// assert!(error.spent().unwrap().cpu.as_millis() >= 1);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Spent {
+    /// In the queue, before its first slice.
+    pub queued: Duration,
+    /// CPU time of the worker, in all slices.
+    pub cpu: Duration,
+    /// Between its slices: waiting for the caller, for host functions and timers, and for the worker.
+    pub waiting: Duration,
+}
+
+/// Why an answer to a script's request was not taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ReplyFault {
+    /// There is no request that waits for an answer: `next` gives one.
+    NotAsked,
+    /// The request has its answer already.
+    Second,
+    /// The run has ended, or its limits have ended it.
+    Late,
+    /// The request belongs to another run, or is an earlier one of this run.
+    Foreign,
+}
+
+/// What a limit on pending work belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scale {
+    /// One call.
+    Call,
+    /// All calls of the engine together.
+    Engine,
 }
 
 /// What a caller can tell apart.
@@ -84,6 +131,26 @@ pub enum ErrorKind {
         limit: Duration,
         /// Whether the call was still in the queue: then nothing of it ran.
         queued: bool,
+    },
+    /// The script waited for its caller's answer for longer than the idle timeout.
+    IdleTimeout {
+        /// The limit that was reached.
+        limit: Duration,
+    },
+    /// The script awaits something that nothing can settle: no host function, timer or other work of the call is pending.
+    Stalled,
+    /// Promises were rejected, and nothing handled that: what they were rejected with, 16 at most.
+    Unhandled(Vec<ScriptError>),
+    /// An answer to a request was not taken. Nothing has changed for the script.
+    Reply(ReplyFault),
+    /// The script asked for something when only its end was waited for.
+    Unanswered,
+    /// Too many calls of async host functions, timers and the like are pending, and the script did not catch the error.
+    PendingLimit {
+        /// The limit that was reached.
+        limit: usize,
+        /// Whose limit it is.
+        scale: Scale,
     },
     /// The script's recursion used up the stack of the worker.
     StackOverflow(ScriptError),
@@ -168,6 +235,11 @@ impl Error {
         }
     }
 
+    /// How the time of the call was spent, where it had begun to run.
+    pub fn spent(&self) -> Option<Spent> {
+        self.inner.spent
+    }
+
     /// Whether the call ran into one of its limits.
     pub fn is_limit(&self) -> bool {
         use ErrorKind::*;
@@ -176,6 +248,8 @@ impl Error {
             SliceTimeout { .. }
                 | CpuBudget { .. }
                 | Deadline { .. }
+                | IdleTimeout { .. }
+                | PendingLimit { .. }
                 | StackOverflow(_)
                 | HeapLimit { .. }
                 | BufferLimit { .. }
@@ -220,17 +294,28 @@ impl Error {
             return self;
         }
         let place = Some(if function.is_empty() { script.to_owned() } else { format!("{script}: {function}") });
-        let inner = match Arc::try_unwrap(self.inner) {
-            Ok(inner) => Inner { kind: inner.kind, place },
-            Err(shared) => Inner { kind: shared.kind.clone(), place },
-        };
+        self.with(|inner| inner.place = place)
+    }
+
+    /// The same error with how the time of its call was spent.
+    pub(crate) fn after(self, spent: Spent) -> Self {
+        self.with(|inner| inner.spent = Some(spent))
+    }
+
+    fn with(self, change: impl FnOnce(&mut Inner)) -> Self {
+        let mut inner = Arc::try_unwrap(self.inner).unwrap_or_else(|shared| Inner {
+            kind: shared.kind.clone(),
+            place: shared.place.clone(),
+            spent: shared.spent,
+        });
+        change(&mut inner);
         Error { inner: Arc::new(inner) }
     }
 }
 
 impl From<ErrorKind> for Error {
     fn from(kind: ErrorKind) -> Self {
-        Error { inner: Arc::new(Inner { kind, place: None }) }
+        Error { inner: Arc::new(Inner { kind, place: None, spent: None }) }
     }
 }
 
@@ -241,7 +326,36 @@ impl fmt::Display for Error {
         if let Some(place) = &self.inner.place {
             write!(f, "{place}: ")?;
         }
-        self.inner.kind.fmt(f)
+        self.inner.kind.fmt(f)?;
+        match self.inner.spent {
+            Some(spent) if self.is_limit() => write!(f, " ({spent})"),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl fmt::Display for Spent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ms = |time: Duration| time.as_secs_f64() * 1e3;
+        let Spent { queued, cpu, waiting } = *self;
+        write!(
+            f,
+            "spent: {:.1} ms in the queue, {:.1} ms of CPU time, {:.1} ms waiting",
+            ms(queued),
+            ms(cpu),
+            ms(waiting)
+        )
+    }
+}
+
+impl fmt::Display for ReplyFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            ReplyFault::NotAsked => "the script has not asked for anything; take its request with `next` first",
+            ReplyFault::Second => "the request was answered already; take the next one with `next`",
+            ReplyFault::Late => "the run has ended, and takes no more answers",
+            ReplyFault::Foreign => "the request belongs to another run, or to an earlier moment of this one",
+        })
     }
 }
 
@@ -275,6 +389,34 @@ impl fmt::Display for ErrorKind {
             ErrorKind::Deadline { limit, queued: false } => write!(
                 f,
                 "was not finished at its deadline of {limit:?}; give it less work, add workers, or raise `deadline`"
+            ),
+            ErrorKind::IdleTimeout { limit } => {
+                write!(f, "waited for its caller for longer than its idle timeout of {limit:?}; answer sooner or raise `idle_timeout`")
+            }
+            ErrorKind::Stalled => f.write_str(
+                "stalled: nothing is pending that could settle what the script awaits; check for promises that are never resolved",
+            ),
+            ErrorKind::Unhandled(errors) => {
+                f.write_str("rejected promises that nothing handled: ")?;
+                for (index, error) in errors.iter().enumerate() {
+                    if index > 0 {
+                        f.write_str("; ")?;
+                    }
+                    error.fmt(f)?;
+                }
+                f.write_str("; await each promise, or give it a `catch`")
+            }
+            ErrorKind::Reply(fault) => write!(f, "the answer was not taken: {fault}"),
+            ErrorKind::Unanswered => f.write_str(
+                "asked for something when only its end was waited for; call `next` until it gives `None`, then `finish`",
+            ),
+            ErrorKind::PendingLimit { limit, scale: Scale::Call } => write!(
+                f,
+                "has {limit} host calls and timers pending, as many as it may; await some first, or raise `pending` of its limits"
+            ),
+            ErrorKind::PendingLimit { limit, scale: Scale::Engine } => write!(
+                f,
+                "the engine has {limit} host calls and timers pending, as many as it may; send less, or raise `pending` of the engine"
             ),
             ErrorKind::StackOverflow(error) => write!(
                 f,

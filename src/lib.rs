@@ -86,6 +86,7 @@
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+mod channel;
 mod clock;
 mod engine;
 mod error;
@@ -98,13 +99,13 @@ mod watchdog;
 mod wire;
 
 pub use engine::{
-    CallFuture, Engine, EngineBuilder, Live, Pinning, Prepared, Rejected, Snapshot, Stats, Stopped, TaskBuilder, Watch,
-    WorkerStats,
+    AnswerWith, CallFuture, Engine, EngineBuilder, Live, Pinning, Prepared, Rejected, Run, Snapshot, Stats, Stopped,
+    TaskBuilder, Ticket, Watch, WorkerStats,
 };
-pub use error::{Error, ErrorKind, Finding, Frame, Result, ScriptError};
+pub use error::{Error, ErrorKind, Finding, Frame, ReplyFault, Result, Scale, ScriptError, Spent};
 pub use exec::{
-    Arg, ArgEncoder, Args, Caching, Composition, ExceptionHandler, Limits, OneOff, Priority, Runnable, Shared, Task,
-    cache, strategy,
+    Arg, ArgEncoder, Args, Async, Caching, Composition, Direct, ExceptionHandler, Generator, HostAsync, HostFunctions,
+    Input, Limits, Multi, OneOff, Pause, Priority, Runnable, Shared, Startable, Task, Transport, Wire, cache, strategy,
 };
 pub use script::{Isolation, Script, ScriptBuilder};
 pub use units::Bytes;

@@ -54,7 +54,11 @@ pub struct Script {
     isolation: Isolation,
     kind: Kind,
     sources: Box<[Source]>,
+    /// What a higher layer wants to be found with the script.
+    extension: Option<Extension>,
 }
+
+pub(crate) type Extension = Arc<dyn std::any::Any + Send + Sync>;
 
 /// Classic or modules; the entry is the index of its source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,6 +101,10 @@ impl Script {
     /// What a run may leave behind.
     pub fn isolation(&self) -> Isolation {
         self.isolation
+    }
+
+    pub(crate) fn extension(&self) -> Option<&Extension> {
+        self.extension.as_ref()
     }
 
     pub(crate) fn kind(&self) -> Kind {

@@ -47,7 +47,8 @@ mod random_tests;
 mod round_trip_tests;
 
 pub(crate) use decode::{decode, decode_bool, decode_f64, decode_null, decode_str, decode_undefined};
-pub(crate) use encode::{Encoded, Encoder, encode};
+pub use encode::Encoded;
+pub(crate) use encode::{Encoder, encode};
 pub(crate) use error::{Error, Reason};
 pub(crate) use scalar::{Scalar, scalars};
 /// The longest string that V8 can hold, in code units.

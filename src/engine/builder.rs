@@ -5,8 +5,9 @@ use std::time::Duration;
 use super::Engine;
 use super::config::{Options, Pinning};
 use crate::error::Result;
-use crate::exec::{Limits, Priority};
+use crate::exec::{HostAsync, HostFunctions, Limits, Priority};
 use crate::units::Bytes;
+use crate::vm::HostFunction;
 
 /// Configures an [`Engine`]. Nothing is checked before [`build`](EngineBuilder::build).
 ///
@@ -158,6 +159,76 @@ impl EngineBuilder {
         self
     }
 
+    /// How many calls that pause (generators, async functions) a worker may hold at a time. Default: 10,000. While it holds so many, it
+    /// takes plain calls only. Costs about a kilobyte for each call that is held.
+    pub fn live_tasks(mut self, tasks: usize) -> Self {
+        self.options.live_tasks = tasks;
+        self
+    }
+
+    /// How many calls of async host functions, timers and the like may be pending at a time, of all calls of the engine. Default: 1,000,000.
+    /// Each call has a limit of its own as well: [`Limits::pending`].
+    pub fn pending(mut self, pending: usize) -> Self {
+        self.options.pending = pending;
+        self
+    }
+
+    /// Where the futures of async host functions run. Default: a small runtime of the engine's own, with one thread, started when it is first
+    /// needed.
+    pub fn runtime(mut self, runtime: tokio::runtime::Handle) -> Self {
+        self.options.host_runtime = Some(runtime);
+        self
+    }
+
+    /// A global function of all scripts whose body is a closure of the host. See [`HostFunctions::sync`].
+    pub fn host_fn<Arguments: 'static>(
+        mut self,
+        name: &str,
+        function: impl HostFunction<Arguments> + Send + Sync,
+    ) -> Self {
+        self.options.host_functions = self.options.host_functions.sync(name, function);
+        self
+    }
+
+    /// A global function of all scripts that gives a promise of what a closure's future brings. See [`HostFunctions::asynchronous`].
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> jsmill::Result<()> {
+    /// use jsmill::{Engine, HostError, Script};
+    /// let engine = Engine::builder()
+    ///     .workers(1)
+    ///     .host_async("rate", |zone: String| async move { Ok::<_, HostError>(zone.len()) })
+    ///     .build()?;
+    /// let script = Script::new("r.js", "const main = async (zone) => (await rate(zone)) * 2;")?;
+    /// assert_eq!(engine.task(&script).call_async::<u32>("main", ("north",)).await?, 10);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn host_async<Arguments: 'static>(mut self, name: &str, function: impl HostAsync<Arguments>) -> Self {
+        self.options.host_functions = self.options.host_functions.asynchronous(name, function);
+        self
+    }
+
+    /// A set of global functions of all scripts.
+    pub fn host_functions(mut self, functions: HostFunctions) -> Self {
+        self.options.host_functions = self.options.host_functions.and(functions);
+        self
+    }
+
+    /// An idle worker collects garbage when its heap has grown by this much since its last collection. Default: a quarter of the heap
+    /// limit. A small value keeps memory low and costs CPU time between calls; while there is work, V8 decides for itself.
+    pub fn collect_growth(mut self, growth: Bytes) -> Self {
+        self.options.collect_growth = Some(growth);
+        self
+    }
+
+    /// How often an idle worker looks whether to collect. Default: 1 s.
+    pub fn collect_interval(mut self, interval: Duration) -> Self {
+        self.options.collect_interval = interval;
+        self
+    }
+
     /// How long a worker looks for new calls before its thread sleeps. Default: 30 µs where there are fewer workers than cores, else not
     /// at all. Waking a thread can cost as much; a worker that finds nothing for a while spins more rarely.
     pub fn spin(mut self, time: Duration) -> Self {
@@ -179,6 +250,6 @@ impl EngineBuilder {
     /// # Errors
     /// `Config`, in a sentence that names the knob.
     pub fn build(self) -> Result<Engine> {
-        Engine::start(self.options.resolve()?)
+        Engine::of(self.options.resolve()?)
     }
 }

@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 use std::time::Duration;
 
 use crate::error::{Error, Result};
-use crate::exec::{Limits, RuntimeOptions};
+use crate::exec::{HostFunctions, Limits, RuntimeOptions};
 use crate::units::Bytes;
 use crate::vm::{Flags, IsolateOptions};
 
@@ -43,6 +43,12 @@ pub(super) struct Options {
     pub(super) reserve: usize,
     pub(super) max_runs: u64,
     pub(super) max_age: Duration,
+    pub(super) live_tasks: usize,
+    pub(super) pending: usize,
+    pub(super) host_runtime: Option<tokio::runtime::Handle>,
+    pub(super) host_functions: HostFunctions,
+    pub(super) collect_growth: Option<Bytes>,
+    pub(super) collect_interval: Duration,
     pub(super) spin: Option<Duration>,
     pub(super) v8_flags: Vec<String>,
 }
@@ -70,6 +76,12 @@ impl Default for Options {
             reserve: 1,
             max_runs: u64::MAX,
             max_age: Duration::MAX,
+            live_tasks: 10_000,
+            pending: 1_000_000,
+            host_runtime: None,
+            host_functions: HostFunctions::new(),
+            collect_growth: None,
+            collect_interval: Duration::from_secs(1),
             spin: None,
             v8_flags: Vec::new(),
         }
@@ -87,9 +99,18 @@ pub(super) struct Config {
     pub(super) shutdown_timeout: Duration,
     pub(super) max_lost: usize,
     pub(super) code_cache: Bytes,
+    pub(super) live_tasks: usize,
+    pub(super) pending: usize,
+    pub(super) host_runtime: Option<tokio::runtime::Handle>,
     pub(super) spin: Duration,
     pub(super) flags: Flags,
     pub(super) runtime: std::sync::Arc<RuntimeOptions>,
+}
+
+/// Whether a name can be written as a variable, as far as letters go.
+fn is_identifier(name: &str) -> bool {
+    let letter = |c: char| c.is_alphabetic() || c == '_' || c == '$';
+    name.starts_with(letter) && name.chars().all(|c| letter(c) || c.is_numeric())
 }
 
 /// How long a worker spins before it sleeps, where there are cores enough.
@@ -116,6 +137,9 @@ impl Options {
             shutdown_timeout: self.shutdown_timeout,
             max_lost: self.max_lost,
             code_cache: self.code_cache,
+            live_tasks: self.live_tasks,
+            pending: self.pending,
+            host_runtime: self.host_runtime,
             spin,
             flags: Flags { v8: self.v8_flags, wasm_pages: (self.wasm_memory_limit.get() >> 16) as u32, stack_kib },
             runtime: std::sync::Arc::new(RuntimeOptions {
@@ -131,6 +155,9 @@ impl Options {
                 reserve: self.reserve,
                 max_runs: self.max_runs,
                 max_age: self.max_age,
+                collect_growth: self.collect_growth.unwrap_or(Bytes::new(self.heap_limit.get() / 4)),
+                collect_interval: self.collect_interval,
+                host_functions: self.host_functions,
             }),
         })
     }
@@ -167,6 +194,14 @@ impl Options {
                 "the queue depth of priority `{name}` is {}: it must be between 1 and 1,048,576",
                 self.queue_depth[index]
             ));
+        }
+        if self.live_tasks == 0 {
+            return refuse("`live_tasks` is 0: no generator and no async function could run".into());
+        }
+        for name in self.host_functions.names() {
+            if !is_identifier(name) {
+                return refuse(format!("the host function `{name}` has a name that scripts cannot write"));
+            }
         }
         self.limits.check()?;
         if self.grace < Duration::from_millis(1) {

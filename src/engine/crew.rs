@@ -10,9 +10,10 @@ use super::config::Config;
 use super::queue::{Queue, Queued};
 use super::stats::Stats;
 use super::worker::{self, Ending, Link, Mail};
+use crate::channel::HostRuntime;
 use crate::clock::Moment;
 use crate::error::{Error, ErrorKind, Result};
-use crate::exec::{CallCore, Priority, deadline, release, stopped};
+use crate::exec::{CallCore, Mode, PendingCount, Priority, deadline, release, stopped};
 use crate::observe::Meters;
 use crate::vm::{self, CodeCache, Platform};
 use crate::watchdog::{Stop, Watchdog, Watched};
@@ -28,6 +29,10 @@ impl Queued for Arc<dyn CallCore> {
         CallCore::is_over(&**self)
     }
 
+    fn suspends(&self) -> bool {
+        self.mode() != Mode::OneOff
+    }
+
     fn release(self) {
         release(self);
     }
@@ -40,6 +45,9 @@ pub(super) struct Shared {
     pub(super) outside: Arc<Outside>,
     pub(super) watchdog: Arc<Watchdog>,
     pub(super) code: Arc<CodeCache>,
+    pub(super) host_runtime: Arc<HostRuntime>,
+    /// Host calls, timers and the like that are pending.
+    pub(super) pending: Arc<PendingCount>,
     pub(super) meters: Meters,
     platform: &'static Platform,
     crew: Mutex<Crew>,
@@ -122,6 +130,8 @@ impl Shared {
             outside,
             watchdog,
             code: Arc::new(CodeCache::new(config.code_cache)),
+            host_runtime: Arc::new(HostRuntime::new(config.host_runtime.clone())),
+            pending: Arc::new(PendingCount::new(config.pending)),
             meters: Meters::new(Priority::ALL.map(Priority::name)),
             platform,
             crew: Mutex::new(Crew { links: vec![None; workers], lost: 0, lost_total: 0 }),

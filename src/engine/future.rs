@@ -11,7 +11,7 @@ use serde::de::DeserializeOwned;
 use super::crew::Shared;
 use super::submit;
 use crate::error::{Error, ErrorKind, Result};
-use crate::exec::{Call, CallCore, FunctionCall, Pending};
+use crate::exec::{Call, FunctionCall, Pending};
 
 /// A call of a function that gives an `R`. It is put into the queue when it is first polled.
 ///
@@ -21,16 +21,16 @@ pub struct CallFuture<R: DeserializeOwned + Send + 'static> {
     state: State<R>,
 }
 
-type Enqueue<R> = Pin<Box<dyn Future<Output = Result<Pending<FunctionCall<R>>>> + Send>>;
+type Enqueue = Pin<Box<dyn Future<Output = Result<()>> + Send>>;
 
 enum State<R: DeserializeOwned + Send + 'static> {
     Failed(Error),
     Ready {
         shared: Arc<Shared>,
-        call: Arc<Call<FunctionCall<R>>>,
+        pending: Pending<FunctionCall<R>>,
     },
     /// The queue is full.
-    Waiting(Enqueue<R>),
+    Waiting(Enqueue, Pending<FunctionCall<R>>),
     Queued(Pending<FunctionCall<R>>),
     Over,
 }
@@ -38,7 +38,7 @@ enum State<R: DeserializeOwned + Send + 'static> {
 impl<R: DeserializeOwned + Send + 'static> CallFuture<R> {
     pub(super) fn new(shared: &Arc<Shared>, call: Result<Arc<Call<FunctionCall<R>>>>) -> Self {
         let state = match call {
-            Ok(call) => State::Ready { shared: shared.clone(), call },
+            Ok(call) => State::Ready { shared: shared.clone(), pending: Pending::new(call) },
             Err(error) => State::Failed(error),
         };
         CallFuture { state }
@@ -57,18 +57,19 @@ impl<R: DeserializeOwned + Send + 'static> Future for CallFuture<R> {
             match std::mem::replace(&mut self.state, State::Over) {
                 State::Failed(error) => return Poll::Ready(Err(error)),
                 State::Over => return Poll::Ready(Err(ErrorKind::Cancelled.into())),
-                State::Ready { shared, call } => {
-                    self.state = match submit::enqueue_now(&shared, call) {
-                        Ok(Ok(pending)) => State::Queued(pending),
-                        Ok(Err(error)) => State::Failed(error),
-                        Err(call) => State::Waiting(Box::pin(async move { submit::enqueue(&shared, call).await })),
+                State::Ready { shared, pending } => {
+                    let call = pending.core();
+                    self.state = match submit::enqueue_now(&shared, &call) {
+                        Some(Ok(())) => State::Queued(pending),
+                        Some(Err(error)) => State::Failed(error),
+                        None => State::Waiting(Box::pin(async move { submit::enqueue(&shared, call).await }), pending),
                     };
                 }
-                State::Waiting(mut enqueue) => match enqueue.as_mut().poll(context) {
-                    Poll::Ready(Ok(pending)) => self.state = State::Queued(pending),
+                State::Waiting(mut enqueue, pending) => match enqueue.as_mut().poll(context) {
+                    Poll::Ready(Ok(())) => self.state = State::Queued(pending),
                     Poll::Ready(Err(error)) => return Poll::Ready(Err(error)),
                     Poll::Pending => {
-                        self.state = State::Waiting(enqueue);
+                        self.state = State::Waiting(enqueue, pending);
                         return Poll::Pending;
                     }
                 },
@@ -88,11 +89,12 @@ impl<R: DeserializeOwned + Send + 'static> fmt::Debug for CallFuture<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (state, call) = match &self.state {
             State::Failed(_) => ("failed", None),
-            State::Ready { call, .. } => ("ready", Some(call.name())),
-            State::Waiting(_) => ("waiting for room", None),
-            State::Queued(_) => ("queued", None),
+            State::Ready { pending, .. } => ("ready", Some(pending.core())),
+            State::Waiting(_, pending) => ("waiting for room", Some(pending.core())),
+            State::Queued(pending) => ("queued", Some(pending.core())),
             State::Over => ("over", None),
         };
-        f.debug_struct("CallFuture").field("state", &state).field("function", &call).finish()
+        let function = call.as_ref().map(|call| call.name());
+        f.debug_struct("CallFuture").field("state", &state).field("function", &function).finish()
     }
 }

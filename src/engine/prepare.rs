@@ -14,7 +14,9 @@ use super::task::CallOptions;
 use super::worker::Mail;
 use super::{Engine, submit};
 use crate::error::{ErrorKind, Result};
-use crate::exec::{Args, Call, ErasedShared, Limits, Meta, Pending, Priority, Work, plain_kind};
+use crate::exec::{
+    Args, Call, ErasedShared, Limits, Meta, Mode, Pending, Priority, Started, Way, Work, check_way, plain_kind,
+};
 use crate::script::Script;
 use crate::vm::Scope;
 
@@ -56,7 +58,7 @@ impl<A: Args, R: DeserializeOwned + Send + 'static> Prepared<A, R> {
 
     /// Calls the function. Cancel safe, as [`TaskBuilder::call`](crate::TaskBuilder::call) is, and with the same errors.
     pub fn call(&self, args: A) -> CallFuture<R> {
-        let call = self.options.clone().call::<R>(self.script.snapshot(), self.function.clone(), &args);
+        let call = self.options.clone().call::<R, ()>(Way::Call, self.script.snapshot(), self.function.clone(), &args);
         CallFuture::new(self.engine.shared(), call)
     }
 
@@ -65,8 +67,9 @@ impl<A: Args, R: DeserializeOwned + Send + 'static> Prepared<A, R> {
     /// # Errors
     /// As with [`TaskBuilder::call_blocking`](crate::TaskBuilder::call_blocking).
     pub fn call_blocking(&self, args: A) -> Result<R> {
-        let call = self.options.clone().call::<R>(self.script.snapshot(), self.function.clone(), &args)?;
-        submit::enqueue_blocking(self.engine.shared(), call)?.wait()
+        let call =
+            self.options.clone().call::<R, ()>(Way::Call, self.script.snapshot(), self.function.clone(), &args)?;
+        submit::block(submit::run(self.engine.shared(), Pending::new(call)))
     }
 }
 
@@ -102,6 +105,8 @@ struct Warm {
 }
 
 impl Work for Warm {
+    type Request = ();
+    type Reply = ();
     type Output = ();
 
     fn name(&self) -> &str {
@@ -112,6 +117,10 @@ impl Work for Warm {
         plain_kind()
     }
 
+    fn mode(&self) -> Mode {
+        Mode::OneOff
+    }
+
     fn shared(&self) -> &[(usize, ErasedShared)] {
         &[]
     }
@@ -120,11 +129,11 @@ impl Work for Warm {
         Ok(())
     }
 
-    fn run(&self, scope: &mut Scope<'_, '_, '_>) -> Result<()> {
-        match &self.function {
-            Some(function) => scope.function(function).map(drop),
-            None => Ok(()),
+    fn start<'s>(&self, scope: &mut Scope<'_, 's, '_>) -> Result<Started<'s, ()>> {
+        if let Some(name) = &self.function {
+            check_way(scope.function(name)?, name, Way::Call)?;
         }
+        Ok(Started::Done(()))
     }
 }
 

@@ -17,6 +17,8 @@ pub(super) trait Queued {
     fn deadline(&self) -> Moment;
     /// Whether nobody waits for it any more.
     fn is_over(&self) -> bool;
+    /// Whether it may stay with its worker after its first slice.
+    fn suspends(&self) -> bool;
     /// Lets go of it.
     fn release(self);
 }
@@ -128,15 +130,20 @@ impl<T: Queued> Queue<T> {
         Ok(())
     }
 
-    /// The most urgent entry.
-    pub(super) fn pop(&self) -> Option<T> {
+    /// The most urgent entry; without `may_suspend`, the most urgent one that does not suspend.
+    pub(super) fn pop(&self, may_suspend: bool) -> Option<T> {
         if self.is_empty() {
             return None;
         }
         let (lane, entry) = {
             let mut inner = self.inner.lock();
-            let found =
-                inner.lanes.iter_mut().enumerate().find_map(|(lane, entries)| Some((lane, entries.pop_front()?)))?;
+            let take = |entries: &mut VecDeque<T>| {
+                if may_suspend {
+                    return entries.pop_front();
+                }
+                entries.iter().position(|entry| !entry.suspends()).and_then(|at| entries.remove(at))
+            };
+            let found = inner.lanes.iter_mut().enumerate().find_map(|(lane, entries)| Some((lane, take(entries)?)))?;
             self.length.fetch_sub(1, Ordering::Release);
             found
         };
@@ -257,6 +264,9 @@ mod tests {
         fn is_over(&self) -> bool {
             self.over
         }
+        fn suspends(&self) -> bool {
+            false
+        }
         fn release(self) {}
     }
 
@@ -276,7 +286,7 @@ mod tests {
         push(&queue, Priority::Normal, entry(2));
         push(&queue, Priority::Critical, entry(3));
         push(&queue, Priority::Normal, entry(4));
-        let order: Vec<_> = std::iter::from_fn(|| queue.pop()).map(|entry| entry.id).collect();
+        let order: Vec<_> = std::iter::from_fn(|| queue.pop(true)).map(|entry| entry.id).collect();
         assert_eq!(order, [3, 2, 4, 1]);
     }
 
@@ -288,7 +298,7 @@ mod tests {
         assert_eq!(queue.try_room(Priority::Normal).err(), Some(NoRoom::Full { depth: 2 }));
         drop(queue.try_room(Priority::Critical).unwrap());
         push(&queue, Priority::Critical, entry(3));
-        queue.pop();
+        queue.pop(true);
         assert!(queue.try_room(Priority::Critical).is_ok());
     }
 
@@ -297,8 +307,8 @@ mod tests {
         let queue = Queue::new([1; 3]);
         push(&queue, Priority::Normal, Entry { over: true, ..entry(1) });
         push(&queue, Priority::Normal, entry(2));
-        assert_eq!(queue.pop(), Some(entry(2)));
-        assert_eq!(queue.pop(), None);
+        assert_eq!(queue.pop(true), Some(entry(2)));
+        assert_eq!(queue.pop(true), None);
     }
 
     #[test]
@@ -331,9 +341,9 @@ mod tests {
             }
         });
         tokio::task::yield_now().await;
-        assert_eq!(queue.pop(), Some(entry(1)));
+        assert_eq!(queue.pop(true), Some(entry(1)));
         waiter.await.unwrap();
-        assert_eq!(queue.pop(), Some(entry(2)));
+        assert_eq!(queue.pop(true), Some(entry(2)));
     }
 
     #[tokio::test]

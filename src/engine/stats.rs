@@ -72,6 +72,10 @@ pub struct WorkerStats {
     pub collections: u64,
     /// Isolates that the worker has had.
     pub isolates: u64,
+    /// Calls that have begun and are paused.
+    pub live: usize,
+    /// Calls of async host functions, timers and the like that are pending.
+    pub pending: usize,
 }
 
 /// How many slices were stopped for which reason.
@@ -165,6 +169,8 @@ impl Counters {
             buffers: figures.buffers,
             collections: figures.collections,
             isolates: figures.isolates,
+            live: figures.live,
+            pending: figures.pending,
         }
     }
 }

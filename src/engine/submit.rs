@@ -1,8 +1,6 @@
 //! Calls on their way into the queue.
 
-use std::any::TypeId;
 use std::future::{Future, poll_fn};
-use std::pin::Pin;
 use std::sync::Arc;
 use std::task::Poll;
 
@@ -12,62 +10,28 @@ use super::queue::{NoRoom, Room};
 use super::worker;
 use crate::clock::Moment;
 use crate::error::{Error, ErrorKind, Result};
-use crate::exec::{
-    Call, CallCore, Composition, ErasedShared, Limits, Meta, OneOff, Pending, Priority, Work, block_on, strategy,
-};
-use crate::vm::Scope;
-
-/// A composed task as the work of a call.
-pub(super) struct Composed<T> {
-    task: T,
-    shared: Vec<(usize, ErasedShared)>,
-}
-
-impl<T: OneOff> Work for Composed<T> {
-    type Output = T::Output;
-
-    fn name(&self) -> &str {
-        self.task.name()
-    }
-
-    fn kind(&self) -> TypeId {
-        TypeId::of::<T>()
-    }
-
-    fn shared(&self) -> &[(usize, ErasedShared)] {
-        &self.shared
-    }
-
-    fn initialize(&self, scope: &mut Scope<'_, '_, '_>) -> Result<()> {
-        self.task.initialize(scope)
-    }
-
-    fn run(&self, scope: &mut Scope<'_, '_, '_>) -> Result<T::Output> {
-        self.task.run(scope)
-    }
-}
+use crate::exec::{Call, CallCore, Limits, Meta, Parts, Pending, Priority, Work, block_on};
+use crate::script::Script;
 
 /// The call of a composition.
-pub(super) fn composed<T: OneOff, C>(
-    engine: &Engine,
-    composition: Composition<T, strategy::OneOff, C>,
-) -> Result<Arc<Call<Composed<T>>>> {
-    let limits = composition.limits.unwrap_or_else(|| engine.limits());
+pub(super) fn composed<W: Work>(engine: &Engine, script: Arc<Script>, work: W, parts: Parts) -> Result<Arc<Call<W>>> {
+    let limits = parts.limits.unwrap_or_else(|| engine.limits());
     limits.check()?;
     let (submitted, deadline) = moments(&limits);
+    let span = span(&script, work.name(), parts.priority);
     let meta = Meta {
-        script: composition.task.script().clone(),
-        caching: composition.caching,
+        script,
+        caching: parts.caching,
         limits,
-        policy: composition.policy,
-        priority: composition.priority,
+        policy: parts.policy,
+        priority: parts.priority,
         submitted,
         deadline,
-        handler: composition.handler,
-        logger: composition.logger,
-        span: span(composition.task.script(), composition.task.name(), composition.priority),
+        handler: parts.handler,
+        logger: parts.logger,
+        span,
     };
-    Ok(Call::new(meta, Composed { task: composition.task, shared: composition.shared }))
+    Ok(Call::new(meta, work))
 }
 
 /// Now, and the deadline of a call that is submitted now.
@@ -84,7 +48,7 @@ pub(super) fn span(script: &crate::Script, task: &str, priority: Priority) -> tr
     )
 }
 
-fn refused<W: Work>(shared: &Shared, call: &Call<W>, why: NoRoom) -> Error {
+fn refused(shared: &Shared, call: &dyn CallCore, why: NoRoom) -> Error {
     let error = match why {
         NoRoom::Full { depth } => ErrorKind::QueueFull { depth }.into(),
         NoRoom::Closed => shared.starved().unwrap_or_else(|| ErrorKind::ShuttingDown.into()),
@@ -93,8 +57,7 @@ fn refused<W: Work>(shared: &Shared, call: &Call<W>, why: NoRoom) -> Error {
     Error::at(error, call.meta().script.name(), call.name())
 }
 
-fn push<W: Work>(shared: &Shared, room: Room<'_>, pending: Pending<W>) -> Result<Pending<W>> {
-    let call = pending.call().clone();
+fn push(shared: &Shared, room: Room<'_>, call: Arc<dyn CallCore>) -> Result<()> {
     if let Some(error) = shared.starved() {
         return Err(error.at(call.meta().script.name(), call.name()));
     }
@@ -107,27 +70,29 @@ fn push<W: Work>(shared: &Shared, room: Room<'_>, pending: Pending<W>) -> Result
     }
     // Should the last worker have been lost since, nobody else would answer.
     shared.refuse_if_starved();
-    Ok(pending)
+    Ok(())
 }
 
-/// Puts a call into the queue; waits while that is full, until the call's deadline at the most.
-pub(super) async fn enqueue<W: Work>(shared: &Shared, call: Arc<Call<W>>) -> Result<Pending<W>> {
-    let call = match enqueue_now(shared, call) {
-        Ok(result) => return result,
-        Err(call) => call,
-    };
+/// Puts a call into the queue; waits while that is full, until the call's deadline at the most. Whoever asks for that answers for the
+/// call: it is given up by its owner, not here.
+pub(super) async fn enqueue(shared: &Shared, call: Arc<dyn CallCore>) -> Result<()> {
+    if let Some(result) = enqueue_now(shared, &call) {
+        return result;
+    }
     let _outside = Waiting::new(shared, call.clone());
-    let mut pending = Pending::new(call.clone());
     let mut room = std::pin::pin!(shared.queue.room(call.meta().priority));
     let room = poll_fn(|context| {
-        // Answered before it was queued: that was its deadline.
-        if let Poll::Ready(Err(error)) = Pin::new(&mut pending).poll(context) {
-            return Poll::Ready(Err(error));
+        if let Poll::Ready(room) = room.as_mut().poll(context) {
+            return Poll::Ready(room.map(Some).map_err(|why| refused(shared, &*call, why)));
         }
-        room.as_mut().poll(context).map(|room| room.map_err(|why| refused(shared, &call, why)))
+        // It may come to its end before it is queued: that is its deadline, and its owner finds the error.
+        if call.poll_over(context.waker()) { Poll::Ready(Ok(None)) } else { Poll::Pending }
     })
     .await?;
-    push(shared, room, pending)
+    match room {
+        Some(room) => push(shared, room, call),
+        None => Ok(()),
+    }
 }
 
 /// A call outside of the queue, whose deadline is watched nevertheless.
@@ -156,35 +121,35 @@ impl Drop for Waiting<'_> {
     }
 }
 
-/// Puts a call into the queue; waits on the calling thread while that is full.
-pub(super) fn enqueue_blocking<W: Work>(shared: &Shared, call: Arc<Call<W>>) -> Result<Pending<W>> {
+/// Runs what waits for a worker on the calling thread, which must not be one.
+pub(super) fn block<T>(future: impl Future<Output = Result<T>>) -> Result<T> {
     if worker::is_worker_thread() {
         return Err(Error::config(
             "a blocking call was made on a worker, which may be the one that it waits for; make it from a thread of the host",
         ));
     }
-    block_on(enqueue(shared, call))
+    block_on(future)
 }
 
-/// Puts a call into the queue if there is room. Gives it back where there is none, for its caller to wait.
-pub(super) fn enqueue_now<W: Work>(
-    shared: &Shared,
-    call: Arc<Call<W>>,
-) -> std::result::Result<Result<Pending<W>>, Arc<Call<W>>> {
+/// Puts a call into the queue, and waits for its end.
+pub(super) async fn run<W: Work>(shared: &Shared, pending: Pending<W>) -> Result<W::Output> {
+    enqueue(shared, pending.core()).await?;
+    pending.await
+}
+
+/// Puts a call into the queue if there is room. `None` where there is none, for its caller to wait.
+pub(super) fn enqueue_now(shared: &Shared, call: &Arc<dyn CallCore>) -> Option<Result<()>> {
     match shared.queue.try_room(call.meta().priority) {
-        Ok(room) => Ok(push(shared, room, Pending::new(call))),
-        Err(NoRoom::Closed) => Ok(Err(refused(shared, &call, NoRoom::Closed))),
-        Err(NoRoom::Full { .. }) => Err(call),
+        Ok(room) => Some(push(shared, room, call.clone())),
+        Err(NoRoom::Closed) => Some(Err(refused(shared, &**call, NoRoom::Closed))),
+        Err(NoRoom::Full { .. }) => None,
     }
 }
 
-/// Puts a call into the queue if there is room, else gives it back with the reason.
-pub(super) fn try_enqueue<W: Work>(
-    shared: &Shared,
-    call: Arc<Call<W>>,
-) -> std::result::Result<Pending<W>, (Error, Arc<Call<W>>)> {
+/// Puts a call into the queue if there is room, or says why not.
+pub(super) fn try_enqueue(shared: &Shared, call: &Arc<dyn CallCore>) -> Result<()> {
     match shared.queue.try_room(call.meta().priority) {
-        Ok(room) => push(shared, room, Pending::new(call.clone())).map_err(|error| (error, call)),
-        Err(why) => Err((refused(shared, &call, why), call)),
+        Ok(room) => push(shared, room, call.clone()),
+        Err(why) => Err(refused(shared, &**call, why)),
     }
 }

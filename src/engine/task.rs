@@ -8,9 +8,10 @@ use serde::de::DeserializeOwned;
 use smol_str::SmolStr;
 
 use super::future::CallFuture;
+use super::run::Run;
 use super::{Engine, submit};
 use crate::error::{Error, Result};
-use crate::exec::{ArgEncoder, Args, Caching, Call, FunctionCall, Limits, Meta, Priority};
+use crate::exec::{ArgEncoder, Args, Caching, Call, FunctionCall, Limits, Meta, Pending, Priority, Way, Wire};
 use crate::script::Script;
 use crate::units::Bytes;
 use crate::vm::Logger;
@@ -58,12 +59,17 @@ impl CallOptions {
     }
 
     /// The call of a function under these options.
-    pub(super) fn call<R: DeserializeOwned + Send + 'static>(
+    pub(super) fn call<R, Q>(
         self,
+        way: Way,
         script: Arc<Script>,
         function: SmolStr,
         args: &impl Args,
-    ) -> Result<Arc<Call<FunctionCall<R>>>> {
+    ) -> Result<Arc<Call<FunctionCall<R, Q>>>>
+    where
+        R: DeserializeOwned + Send + 'static,
+        Q: DeserializeOwned + Send + 'static,
+    {
         self.limits.check().map_err(|error| error.at(script.name(), &function))?;
         let limits = wire::Limits { depth: self.limits.depth, bytes: self.limits.result.as_usize() };
         let args = ArgEncoder::encode(args, self.policy, limits).map_err(|error| error.at(script.name(), &function))?;
@@ -81,7 +87,7 @@ impl CallOptions {
             logger: self.logger,
             span,
         };
-        Ok(Call::new(meta, FunctionCall::new(function, args)))
+        Ok(Call::new(meta, FunctionCall::new(function, way, args)))
     }
 }
 
@@ -114,6 +120,12 @@ impl<'e> TaskBuilder<'e> {
     /// The time from now to the answer. See [`Limits::deadline`].
     pub fn deadline(mut self, deadline: Duration) -> Self {
         self.options.limits.deadline = Some(deadline);
+        self
+    }
+
+    /// How long the script may wait for its caller's answer, each time. See [`Limits::idle_timeout`].
+    pub fn idle_timeout(mut self, timeout: Duration) -> Self {
+        self.options.limits.idle_timeout = Some(timeout);
         self
     }
 
@@ -162,19 +174,88 @@ impl<'e> TaskBuilder<'e> {
     /// `NoSuchFunction`; `Script` with what was thrown; `Convert` with the path; `Compile` when the script cannot be loaded; those of the
     /// limits; `WorkerLost`; `ShuttingDown`.
     pub fn call<R: DeserializeOwned + Send + 'static>(self, function: &str, args: impl Args) -> CallFuture<R> {
-        let call = self.options.call::<R>(self.script, function.into(), &args);
+        let call = self.options.call::<R, ()>(Way::Call, self.script, function.into(), &args);
+        CallFuture::new(self.engine.shared(), call)
+    }
+
+    /// Calls an async function, or one that gives a promise, and waits until that is settled.
+    ///
+    /// While it awaits host functions and timers, its worker runs other calls. What it has pending when it returns is dropped. Cancel
+    /// safe: dropping the future drops the run and all that is pending for it; code after its `await`s, `finally` blocks too, never runs then.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> jsmill::Result<()> {
+    /// use jsmill::{Engine, HostError, HostFunctions, Script};
+    /// let host = HostFunctions::new().asynchronous("stock", |id: u64| async move { Ok::<_, HostError>(id * 2) });
+    /// let engine = Engine::builder().workers(1).host_functions(host).build()?;
+    /// let script = Script::new("stock.js", "const main = async (a, b) => await stock(a) + await stock(b);")?;
+    /// assert_eq!(engine.task(&script).call_async::<u64>("main", (3, 4)).await?, 14);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As with [`call`](TaskBuilder::call), and: `Stalled` at once when it awaits what nothing can settle; `Unhandled` when a promise was
+    /// rejected that nothing handles, at the end of the slice in which that happened; `PendingLimit`.
+    pub fn call_async<R: DeserializeOwned + Send + 'static>(self, function: &str, args: impl Args) -> CallFuture<R> {
+        let call = self.options.call::<R, ()>(Way::Async, self.script, function.into(), &args);
         CallFuture::new(self.engine.shared(), call)
     }
 
     /// The same on the calling thread, which waits.
+    ///
+    /// # Errors
+    /// As with [`call_async`](TaskBuilder::call_async); `Config` on a worker's thread.
+    pub fn call_async_blocking<R: DeserializeOwned + Send + 'static>(
+        self,
+        function: &str,
+        args: impl Args,
+    ) -> Result<R> {
+        let call = self.options.call::<R, ()>(Way::Async, self.script, function.into(), &args)?;
+        submit::block(submit::run(self.engine.shared(), Pending::new(call)))
+    }
+
+    /// Calls a generator function, plain or async. Nothing runs before the first [`next`](Run::next).
+    ///
+    /// `Request` is what it yields, `Reply` what the caller answers, `R` what it returns.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> jsmill::Result<()> {
+    /// use jsmill::{Engine, Script};
+    /// let engine = Engine::builder().workers(1).build()?;
+    /// let script = Script::new("sum.js", "function* sum(ids) { let sum = 0; for (const id of ids) sum += yield id; return sum; }")?;
+    /// let mut run = engine.task(&script).generate::<u64, f64, f64>("sum", ([1, 2, 3],))?;
+    /// while let Some(id) = run.next().await? {
+    ///     run.reply(id as f64 / 2.0)?;
+    /// }
+    /// assert_eq!(run.finish().await?, 3.0);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// What converting the arguments gives. Everything else comes from the first `next`.
+    pub fn generate<Request, Reply, R>(self, function: &str, args: impl Args) -> Result<Run<Request, Reply, R, Wire>>
+    where
+        Request: DeserializeOwned + Send + 'static,
+        Reply: 'static,
+        R: DeserializeOwned + Send + 'static,
+    {
+        let call = self.options.call::<R, Request>(Way::Generate, self.script, function.into(), &args)?;
+        Ok(Run::new(self.engine.shared(), call))
+    }
+
+    /// The same as [`call`](TaskBuilder::call) on the calling thread, which waits.
     ///
     /// For hosts without an async runtime. On a thread that drives one it stops all its other tasks for as long as it waits.
     ///
     /// # Errors
     /// As with [`call`](TaskBuilder::call); `Config` on a worker's thread, since the worker could wait for itself.
     pub fn call_blocking<R: DeserializeOwned + Send + 'static>(self, function: &str, args: impl Args) -> Result<R> {
-        let call = self.options.call::<R>(self.script, function.into(), &args)?;
-        submit::enqueue_blocking(self.engine.shared(), call)?.wait()
+        let call = self.options.call::<R, ()>(Way::Call, self.script, function.into(), &args)?;
+        submit::block(submit::run(self.engine.shared(), Pending::new(call)))
     }
 
     /// The same without waiting for room: where the queue is full, the arguments come back at once.
@@ -186,13 +267,14 @@ impl<'e> TaskBuilder<'e> {
         function: &str,
         args: A,
     ) -> std::result::Result<CallFuture<R>, Rejected<A>> {
-        let call = match self.options.call::<R>(self.script, function.into(), &args) {
+        let call = match self.options.call::<R, ()>(Way::Call, self.script, function.into(), &args) {
             Ok(call) => call,
             Err(error) => return Err(Rejected { error, args }),
         };
-        match submit::try_enqueue(self.engine.shared(), call) {
-            Ok(pending) => Ok(CallFuture::queued(pending)),
-            Err((error, _)) => Err(Rejected { error, args }),
+        let pending = Pending::new(call);
+        match submit::try_enqueue(self.engine.shared(), &pending.core()) {
+            Ok(()) => Ok(CallFuture::queued(pending)),
+            Err(error) => Err(Rejected { error, args }),
         }
     }
 }

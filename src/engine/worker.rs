@@ -13,12 +13,15 @@ use std::thread::Thread;
 use std::time::Duration;
 
 use parking_lot::Mutex;
+use slab::Slab;
 
 use super::crew::Shared;
 use super::stats::Counters;
 use crate::clock::Moment;
-use crate::error::Result;
-use crate::exec::{CallCore, Runtime, RuntimeFigures, SliceReport, Verdict, release};
+use crate::error::{ErrorKind, Result};
+use crate::exec::{
+    CallCore, Job, Mailbox, Note, OpsOptions, Ran, Runtime, RuntimeFigures, SliceReport, TaskId, Verdict, release,
+};
 use crate::observe::{self, WorkerMeters};
 use crate::vm::{CpuClock, IsolateInterrupt};
 use crate::watchdog::{Slot, Stop};
@@ -58,6 +61,8 @@ pub(super) struct Link {
     answered: Mutex<Vec<Waker>>,
     /// The call that runs, for whoever has to answer it when the worker is lost.
     current: Mutex<Option<Arc<dyn CallCore>>>,
+    /// The calls that are paused, for the same.
+    paused: Mutex<Slab<Arc<dyn CallCore>>>,
 }
 
 /// How a worker's thread ended.
@@ -75,6 +80,8 @@ pub(super) enum Ending {
 pub(super) enum Mail {
     /// A call that every worker has to run: warming, checking.
     Run(Arc<dyn CallCore>),
+    /// News for a call that is paused here.
+    Note(Note),
     /// Snapshots may be gone.
     Expire,
 }
@@ -92,6 +99,7 @@ impl Link {
             stop: AtomicBool::new(false),
             answered: Mutex::default(),
             current: Mutex::new(None),
+            paused: Mutex::default(),
         })
     }
 
@@ -129,9 +137,10 @@ impl Link {
         let current = self.current.lock().take();
         let calls = mail.into_iter().filter_map(|mail| match mail {
             Mail::Run(call) => Some(call),
-            Mail::Expire => None,
+            Mail::Expire | Mail::Note(_) => None,
         });
-        current.into_iter().chain(calls).collect()
+        let paused: Vec<_> = self.paused.lock().drain().collect();
+        current.into_iter().chain(calls).chain(paused).collect()
     }
 
     fn mail(&self) -> Option<Mail> {
@@ -142,6 +151,22 @@ impl Link {
         let mail = mailbox.pop_front();
         self.has_mail.store(!mailbox.is_empty(), Ordering::Release);
         mail
+    }
+}
+
+impl Mailbox for Link {
+    fn post(&self, note: Note) {
+        Link::post(self, Mail::Note(note));
+    }
+
+    fn hold(&self, call: Arc<dyn CallCore>) -> usize {
+        self.paused.lock().insert(call)
+    }
+
+    fn let_go(&self, place: usize) {
+        // Nothing is there where the worker was given up.
+        let call = self.paused.lock().try_remove(place);
+        call.into_iter().for_each(release);
     }
 }
 
@@ -203,11 +228,16 @@ impl Worker {
         };
         let on_long = {
             let link = link.clone();
-            Box::new(move || link.wake_answered())
+            Box::new(move |now| {
+                link.wake_answered();
+                link.current.lock().as_ref().is_some_and(|call| call.is_overdue(now))
+            })
         };
         let slot = Slot::new(interrupt.clone(), shared.config.grace, on_lost, on_long, shared.watchdog.clone());
         let _ = link.slot.set(slot.clone());
-        let runtime = Runtime::new(shared.config.runtime.clone(), shared.code.clone(), interrupt, slot.clone());
+        let ops =
+            OpsOptions { runtime: shared.host_runtime.clone(), mailbox: link.clone(), count: shared.pending.clone() };
+        let runtime = Runtime::new(shared.config.runtime.clone(), shared.code.clone(), interrupt, slot.clone(), ops);
         let runtime = runtime.inspect_err(|_| slot.retire())?;
         shared.meters.isolates.increment(1);
         Ok(Worker {
@@ -223,21 +253,29 @@ impl Worker {
         })
     }
 
+    /// Work that was begun comes before new work.
     fn work(&mut self) {
         let mut last_end = None;
         while !self.link.stop.load(Ordering::Acquire) && !self.slot.is_lost() {
+            // A slice that follows another one starts where that ended: this saves a look at the clock.
+            let now = last_end.unwrap_or_else(Moment::now);
             if let Some(mail) = self.link.mail() {
                 match mail {
-                    Mail::Run(call) => self.run(call, Moment::now()),
+                    Mail::Run(call) => self.start(call, now),
+                    Mail::Note(note) => {
+                        let (task, job) = Job::of(note);
+                        self.resume(task, job, now);
+                    }
                     Mail::Expire => self.runtime.expire(),
                 }
-                last_end = None;
-            } else if let Some(call) = self.shared.queue.pop() {
-                // A call that was taken right after another one starts where that ended: this saves a look at the clock.
-                let start = last_end.unwrap_or_else(Moment::now);
-                self.run(call, start);
-                last_end = Some(self.ended);
-            } else if self.shared.queue.is_closed() {
+                last_end = Some(self.ended.max(now));
+            } else if let Some((task, job)) = self.due(now) {
+                self.resume(task, job, now);
+                last_end = Some(self.ended.max(now));
+            } else if let Some(call) = self.shared.queue.pop(self.has_room()) {
+                self.start(call, now);
+                last_end = Some(self.ended.max(now));
+            } else if self.shared.queue.is_closed() && self.runtime.live() == 0 && self.shared.queue.is_empty() {
                 return;
             } else {
                 last_end = None;
@@ -245,6 +283,15 @@ impl Worker {
                 self.wait();
             }
         }
+    }
+
+    fn due(&mut self, now: Moment) -> Option<(TaskId, Job)> {
+        if self.runtime.next_due() > now { None } else { self.runtime.next_job(now) }
+    }
+
+    /// Whether it may take a call that pauses.
+    fn has_room(&self) -> bool {
+        self.runtime.live() < self.shared.config.live_tasks
     }
 
     /// Nothing runs: nobody is to be woken later, and the last call is held no longer.
@@ -256,14 +303,24 @@ impl Worker {
         }
     }
 
-    fn run(&mut self, call: Arc<dyn CallCore>, start: Moment) {
+    fn start(&mut self, call: Arc<dyn CallCore>, start: Moment) {
+        self.run(call, |runtime, call| runtime.start(call, start));
+    }
+
+    fn resume(&mut self, task: TaskId, job: Job, start: Moment) {
+        // News for a run that is gone.
+        let Some(call) = self.runtime.call(task).cloned() else { return };
+        self.run(call, |runtime, _| runtime.resume(task, job, start));
+    }
+
+    fn run(&mut self, call: Arc<dyn CallCore>, slice: impl FnOnce(&mut Runtime, &Arc<dyn CallCore>) -> Ran) {
         // Stays there until the next one comes, or until the worker waits.
         let last = self.link.current.lock().replace(call.clone());
         if let Some(last) = last {
             release(last);
         }
         let span = slice_span(&call, self.link.index);
-        let (report, verdict, waker) = span.in_scope(|| self.runtime.run(&call, start));
+        let (report, verdict, waker) = span.in_scope(|| slice(&mut self.runtime, &call));
         self.ended = report.end;
         self.wake_caller(waker, report.wall);
         self.runtime.note(&report, &call.meta().caching);
@@ -315,7 +372,9 @@ impl Worker {
     fn meter(&self, call: &Arc<dyn CallCore>, report: &SliceReport) {
         let meters = &self.shared.meters;
         if !report.ran {
-            meters.refused.increment(1);
+            if !report.paused {
+                meters.refused.increment(1);
+            }
             return;
         }
         match report.stop {
@@ -324,10 +383,13 @@ impl Worker {
                 meters.termination(stop).increment(1);
             }
             None if report.panicked => meters.panics.increment(1),
+            None if report.paused => {}
             None if report.failed => meters.error.increment(1),
             None => meters.ok.increment(1),
         }
-        meters.queue_seconds[call.meta().priority as usize].record(report.queued);
+        if report.first {
+            meters.queue_seconds[call.meta().priority as usize].record(report.queued);
+        }
         meters.slice_seconds.record(report.wall);
         meters.cpu_seconds.record(report.cpu);
     }
@@ -351,9 +413,10 @@ impl Worker {
         // Whatever came before the announcement is seen here, whatever comes after it wakes the thread.
         let busy = self.link.has_mail.load(Ordering::Acquire)
             || self.link.stop.load(Ordering::Acquire)
-            || self.shared.queue.is_closed();
+            || (self.shared.queue.is_closed() && self.runtime.live() == 0);
         if !busy {
-            std::thread::park_timeout(if self.slept_long() { NAP } else { MAINTENANCE });
+            let nap = if self.slept_long() { NAP } else { MAINTENANCE };
+            std::thread::park_timeout(nap.min(self.runtime.next_due().since(Moment::now())));
         }
         self.shared.queue.announce_awake();
     }
@@ -409,7 +472,7 @@ impl Worker {
             (false, true) => Ending::Fault,
             (false, false) => Ending::Regular,
         };
-        self.runtime.close();
+        self.runtime.close(&ErrorKind::ShuttingDown);
         self.slot.retire();
         let (shared, link) = (self.shared.clone(), self.link.clone());
         drop(self);

@@ -5,7 +5,10 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use super::shared::ErasedShared;
-use super::{Caching, Limits, OneOff, Priority, Shared, Task};
+use super::{
+    Async, AsyncWork, Caching, Direct, Generator, GeneratorWork, Limits, Multi, MultiWork, OneOff, OneOffWork,
+    Priority, Shared, Task, Transport, Wire, Work,
+};
 use crate::error::Error;
 use crate::vm::Logger;
 use crate::wire::Policy;
@@ -16,6 +19,12 @@ pub mod strategy {
     pub struct Unset;
     /// Runs once, without a pause: [`OneOff`](crate::OneOff).
     pub struct OneOff;
+    /// Called until it is done, paused in between: [`Multi`](crate::Multi).
+    pub struct Multi;
+    /// A generator of JavaScript: [`Generator`](crate::Generator).
+    pub struct Generator;
+    /// A promise of JavaScript: [`Async`](crate::Async).
+    pub struct Async;
 }
 
 /// Caching strategies: one for each task at most.
@@ -77,14 +86,14 @@ impl<F: Fn(Error) -> Error + Send + Sync + 'static> ExceptionHandler for F {
 /// ```
 #[must_use = "`Engine::run` runs it"]
 pub struct Composition<T, Strategy = strategy::Unset, Cache = cache::Unset> {
-    pub(crate) task: T,
-    pub(crate) caching: Caching,
-    pub(crate) limits: Option<Limits>,
-    pub(crate) policy: Policy,
-    pub(crate) priority: Priority,
-    pub(crate) handler: Option<Arc<dyn ExceptionHandler>>,
-    pub(crate) logger: Option<Arc<dyn Logger>>,
-    pub(crate) shared: Vec<(usize, ErasedShared)>,
+    task: T,
+    caching: Caching,
+    limits: Option<Limits>,
+    policy: Policy,
+    priority: Priority,
+    handler: Option<Arc<dyn ExceptionHandler>>,
+    logger: Option<Arc<dyn Logger>>,
+    shared: Vec<(usize, ErasedShared)>,
     parts: PhantomData<fn() -> (Strategy, Cache)>,
 }
 
@@ -156,9 +165,36 @@ impl<T, Strategy, Cache> Composition<T, Strategy, Cache> {
     }
 }
 
-impl<T: OneOff, Cache> Composition<T, strategy::Unset, Cache> {
+impl<T: Task, Cache> Composition<T, strategy::Unset, Cache> {
     /// Runs once, without a pause.
-    pub fn one_off(self) -> Composition<T, strategy::OneOff, Cache> {
+    pub fn one_off(self) -> Composition<T, strategy::OneOff, Cache>
+    where
+        T: OneOff,
+    {
+        self.with()
+    }
+
+    /// Is called until it is done, and pauses in between.
+    pub fn multi(self) -> Composition<T, strategy::Multi, Cache>
+    where
+        T: Multi,
+    {
+        self.with()
+    }
+
+    /// Is a generator of JavaScript.
+    pub fn generator(self) -> Composition<T, strategy::Generator, Cache>
+    where
+        T: Generator,
+    {
+        self.with()
+    }
+
+    /// Is a promise of JavaScript.
+    pub fn asynchronous(self) -> Composition<T, strategy::Async, Cache>
+    where
+        T: Async,
+    {
         self.with()
     }
 }
@@ -179,27 +215,102 @@ impl<T, Strategy> Composition<T, Strategy, cache::Unset> {
 
 mod sealed {
     pub trait Sealed {}
-    impl<T: super::OneOff, C> Sealed for super::Composition<T, super::strategy::OneOff, C> {}
+    impl<T, C> Sealed for super::Composition<T, super::strategy::OneOff, C> {}
+    impl<T, C> Sealed for super::Composition<T, super::strategy::Async, C> {}
+    impl<T, C> Sealed for super::Composition<T, super::strategy::Generator, C> {}
+    impl<T, C> Sealed for super::Composition<T, super::strategy::Multi, C> {}
 }
 
-/// A complete composition. Implemented for those with a strategy whose trait the task implements.
+/// The parts of a composition without its task.
+pub struct Parts {
+    pub(crate) caching: Caching,
+    pub(crate) limits: Option<Limits>,
+    pub(crate) policy: Policy,
+    pub(crate) priority: Priority,
+    pub(crate) handler: Option<Arc<dyn ExceptionHandler>>,
+    pub(crate) logger: Option<Arc<dyn Logger>>,
+}
+
+impl<T, S, C> Composition<T, S, C> {
+    fn take_apart(self) -> (T, Vec<(usize, ErasedShared)>, Parts) {
+        let Composition { task, caching, limits, policy, priority, handler, logger, shared, parts: _ } = self;
+        (task, shared, Parts { caching, limits, policy, priority, handler, logger })
+    }
+}
+
+/// A complete composition without requests: [`Engine::run`](crate::Engine::run) runs it. Implemented for the strategies [`OneOff`] and [`Async`].
 #[diagnostic::on_unimplemented(
-    message = "this composition cannot be run: it has no strategy of execution",
-    label = "choose one, as with `.one_off()`"
+    message = "this composition cannot be run: it has no strategy of execution, or one that makes requests",
+    label = "choose one, as with `.one_off()`, or use `Engine::start`"
 )]
 pub trait Runnable: sealed::Sealed + Send + 'static {
     /// What the task gives back.
     type Output: Send + 'static;
-    /// The task.
-    type Task: OneOff<Output = Self::Output>;
     #[doc(hidden)]
-    fn into_composition(self) -> Composition<Self::Task, strategy::OneOff, ()>;
+    type Work: Work<Output = Self::Output>;
+    #[doc(hidden)]
+    fn into_work(self) -> (Arc<crate::script::Script>, Self::Work, Parts);
 }
 
 impl<T: OneOff, C: 'static> Runnable for Composition<T, strategy::OneOff, C> {
     type Output = T::Output;
-    type Task = T;
-    fn into_composition(self) -> Composition<T, strategy::OneOff, ()> {
-        self.with()
+    type Work = OneOffWork<T>;
+    fn into_work(self) -> (Arc<crate::script::Script>, OneOffWork<T>, Parts) {
+        let (task, shared, parts) = self.take_apart();
+        (task.script().clone(), OneOffWork::new(task, shared), parts)
+    }
+}
+
+impl<T: Async, C: 'static> Runnable for Composition<T, strategy::Async, C> {
+    type Output = T::Output;
+    type Work = AsyncWork<T>;
+    fn into_work(self) -> (Arc<crate::script::Script>, AsyncWork<T>, Parts) {
+        let (task, shared, parts) = self.take_apart();
+        (task.script().clone(), AsyncWork::new(task, shared), parts)
+    }
+}
+
+/// A complete composition with requests to its caller: [`Engine::start`](crate::Engine::start) starts it. Implemented for the strategies
+/// [`Generator`] and [`Multi`].
+#[diagnostic::on_unimplemented(
+    message = "this composition cannot be started: it has no strategy of execution, or one without requests",
+    label = "choose one, as with `.generator()`, or use `Engine::run`"
+)]
+pub trait Startable: sealed::Sealed + Send + 'static {
+    /// What the caller gets at a pause.
+    type Request: Send + 'static;
+    /// What the caller answers.
+    type Reply: 'static;
+    /// What the task gives back.
+    type Output: Send + 'static;
+    /// How the caller's answers travel.
+    type Transport: Transport<Self::Reply>;
+    #[doc(hidden)]
+    type Work: Work<Request = Self::Request, Reply = <Self::Transport as Transport<Self::Reply>>::Reply, Output = Self::Output>;
+    #[doc(hidden)]
+    fn into_work(self) -> (Arc<crate::script::Script>, Self::Work, Parts);
+}
+
+impl<T: Generator, C: 'static> Startable for Composition<T, strategy::Generator, C> {
+    type Request = T::Request;
+    type Reply = T::Reply;
+    type Output = T::Output;
+    type Transport = Wire;
+    type Work = GeneratorWork<T>;
+    fn into_work(self) -> (Arc<crate::script::Script>, GeneratorWork<T>, Parts) {
+        let (task, shared, parts) = self.take_apart();
+        (task.script().clone(), GeneratorWork::new(task, shared), parts)
+    }
+}
+
+impl<T: Multi, C: 'static> Startable for Composition<T, strategy::Multi, C> {
+    type Request = T::Request;
+    type Reply = T::Reply;
+    type Output = T::Output;
+    type Transport = Direct;
+    type Work = MultiWork<T>;
+    fn into_work(self) -> (Arc<crate::script::Script>, MultiWork<T>, Parts) {
+        let (task, shared, parts) = self.take_apart();
+        (task.script().clone(), MultiWork::new(task, shared), parts)
     }
 }

@@ -7,6 +7,9 @@ use crate::units::Bytes;
 
 /// The limits of one call. Each has an error kind of its own; `None` is no limit.
 ///
+/// A call that pauses (a generator, an async function) has them for the whole of its run: slices and CPU time count only while it runs, the
+/// deadline counts everything, and `idle_timeout` counts only while the script waits for its caller.
+///
 /// ```
 /// use jsmill::{Bytes, Limits};
 /// use std::time::Duration;
@@ -24,6 +27,14 @@ pub struct Limits {
     pub cpu_budget: Option<Duration>,
     /// The time from submission to answer, waiting in the queue included. Default: none.
     pub deadline: Option<Duration>,
+    /// How long the script may wait for its caller's answer, each time. Default: none.
+    pub idle_timeout: Option<Duration>,
+    /// How long a generator that is being closed may take for its `finally` blocks, waits included. One that takes longer is torn down.
+    /// Default: 100 ms.
+    pub close_timeout: Duration,
+    /// How many calls of async host functions, timers and the like the call may have pending at a time; one more throws an error into the
+    /// script, `PendingLimit` if nothing catches it. Default: 10,000. Each costs some hundred bytes.
+    pub pending: usize,
     /// The size of the arguments and of the result, in V8's structured-clone format, each. Default: 64 MiB.
     pub result: Bytes,
     /// How deeply arguments and results may be nested. Default: 256 levels; at most 500.
@@ -53,6 +64,9 @@ impl Default for Limits {
             slice_timeout: Some(Duration::from_secs(1)),
             cpu_budget: None,
             deadline: None,
+            idle_timeout: None,
+            close_timeout: Duration::from_millis(100),
+            pending: 10_000,
             result: Bytes::mib(64),
             depth: 256,
         }

@@ -1,34 +1,31 @@
-//! One worker's inside: an isolate, the contexts and values in it, and the way of a call through it.
+//! One worker's inside: an isolate, the contexts and values in it, and the runs that are paused there.
 //!
-//! Invariant: between two calls no slice runs, no termination is pending, and every context in the caches is one whose last run
-//! ended by itself.
+//! `slice` is the way of a run through it; `upkeep` keeps the isolate in shape.
+//!
+//! Invariant: between two slices none runs, no termination is pending, and every context in the caches is one whose last slice
+//! ended by itself. Every run that has begun is in `live` until it has ended.
 
 use std::any::TypeId;
+use std::collections::VecDeque;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::task::Waker;
 use std::time::Duration;
 
 use super::context_cache::{CacheCounters, ContextCache};
 use super::cpu::CpuMeter;
+use super::live::LiveRuns;
+use super::ops::{Ops, OpsOptions};
+use super::slice::Job;
 use super::value_cache::ValueCache;
-use super::{Caching, CallCore};
+use super::{Caching, CallCore, HostFunctions, TaskId, natives};
 use crate::clock::Moment;
 use crate::error::{Error, ErrorKind, Result};
-use crate::script::{Isolation, Script};
 use crate::units::Bytes;
-use crate::vm::{
-    CodeCache, HeapFigures, Host, Isolate, IsolateInterrupt, IsolateOptions, Memory, ScriptContext, SharedValue, Terms,
-    is_refused_buffer,
-};
-use crate::watchdog::{self, Epoch, Slot, Stop};
-use crate::wire;
-
-/// How many lines a run may write to `console`.
-const LOG_LINES: u32 = 1_000;
+use crate::vm::{CodeCache, HeapFigures, Host, Isolate, IsolateInterrupt, IsolateOptions, Memory, ScriptContext};
+use crate::watchdog::{Slot, Stop};
 
 /// How often the heap is looked at while the worker is busy. Looking takes some microseconds.
-const HEAP_INTERVAL: Duration = Duration::from_millis(20);
+pub(super) const HEAP_INTERVAL: Duration = Duration::from_millis(20);
 
 /// What a worker's inside is made with.
 pub(crate) struct RuntimeOptions {
@@ -42,6 +39,12 @@ pub(crate) struct RuntimeOptions {
     pub(crate) max_runs: u64,
     /// The isolate is replaced at this age.
     pub(crate) max_age: Duration,
+    /// An idle worker collects when its heap has grown by so much since the last collection.
+    pub(crate) collect_growth: Bytes,
+    /// How often it looks.
+    pub(crate) collect_interval: Duration,
+    /// What all scripts may call.
+    pub(crate) host_functions: HostFunctions,
 }
 
 /// What has to happen to the worker after a call.
@@ -65,10 +68,14 @@ pub(crate) struct SliceReport {
     pub(crate) panicked: bool,
     pub(crate) ran: bool,
     pub(crate) failed: bool,
+    /// The run has not ended: it goes on in another slice, or ended before this one.
+    pub(crate) paused: bool,
+    /// It was the run's first slice.
+    pub(crate) first: bool,
 }
 
 impl SliceReport {
-    fn at(end: Moment) -> Self {
+    pub(super) fn at(end: Moment) -> Self {
         let none = Duration::ZERO;
         SliceReport {
             end,
@@ -80,6 +87,8 @@ impl SliceReport {
             panicked: false,
             ran: false,
             failed: false,
+            paused: false,
+            first: false,
         }
     }
 }
@@ -99,46 +108,59 @@ pub(crate) struct RuntimeFigures {
     pub(crate) functions: usize,
     pub(crate) collections: u64,
     pub(crate) isolates: u64,
+    /// Runs that have begun and not ended.
+    pub(crate) live: usize,
+    /// Host calls, timers and the like that are pending.
+    pub(crate) pending: usize,
 }
 
 /// An isolate with what lives in it. Fields are dropped in this order: handles before their isolate.
-struct Inside {
-    contexts: ContextCache<ScriptContext>,
-    values: ValueCache,
-    ready: Vec<ScriptContext>,
-    host: Rc<Host>,
-    isolate: Isolate,
-    born: Moment,
-    runs: u64,
+pub(super) struct Inside {
+    pub(super) contexts: ContextCache<ScriptContext>,
+    pub(super) values: ValueCache,
+    pub(super) ready: Vec<ScriptContext>,
+    pub(super) ops: Rc<Ops>,
+    pub(super) host: Rc<Host>,
+    pub(super) isolate: Isolate,
+    pub(super) born: Moment,
+    pub(super) runs: u64,
 }
 
 impl Inside {
     /// Contexts that V8 has and nobody here holds.
-    fn unheld(&mut self) -> usize {
-        let held = Host::CONTEXTS + self.contexts.len() + self.values.contexts() + self.ready.len();
-        self.isolate.heap().contexts.saturating_sub(held)
+    pub(super) fn unheld(&mut self) -> usize {
+        self.isolate.heap().contexts.saturating_sub(self.host.contexts())
     }
 }
 
 /// The runtime of one worker's thread.
 pub(crate) struct Runtime {
-    inside: Option<Inside>,
-    options: Arc<RuntimeOptions>,
-    code: Arc<CodeCache>,
+    /// Before the isolate: they hold handles of it.
+    pub(super) live: LiveRuns,
+    pub(super) inside: Option<Inside>,
+    pub(super) options: Arc<RuntimeOptions>,
+    pub(super) code: Arc<CodeCache>,
     interrupt: Arc<IsolateInterrupt>,
-    slot: Arc<Slot>,
-    cpu: CpuMeter,
+    pub(super) slot: Arc<Slot>,
+    pub(super) ops_options: Rc<OpsOptions>,
+    pub(super) cpu: CpuMeter,
+    /// What is to be done for runs of this worker that nobody outside has asked for.
+    pub(super) jobs: VecDeque<(TaskId, Job)>,
+    /// The number of the last run.
+    pub(super) last_task: u64,
+    next_op: u64,
     /// Whether a run without a cache was seen, so that a reserve pays.
-    uncached: bool,
-    next_heap_look: Moment,
+    pub(super) uncached: bool,
+    pub(super) next_heap_look: Moment,
+    pub(super) next_collect_look: Moment,
     /// Heap in use after the last collection that this asked for.
-    collected_to: Bytes,
+    pub(super) collected_to: Bytes,
     /// Contexts that nobody held, after the last collection of an idle worker.
-    unheld: usize,
+    pub(super) unheld: usize,
     /// Collections in a row after which contexts were still there that nobody holds.
-    detached_rounds: u32,
+    pub(super) detached_rounds: u32,
     built: u64,
-    collections: u64,
+    pub(super) collections: u64,
     isolates: u64,
     /// Counters of caches that are gone with their isolate.
     past: CacheCounters,
@@ -152,18 +174,25 @@ impl Runtime {
         code: Arc<CodeCache>,
         interrupt: Arc<IsolateInterrupt>,
         slot: Arc<Slot>,
+        ops_options: OpsOptions,
     ) -> Result<Self> {
         let now = Moment::now();
         let cpu = CpuMeter::new(now, slot.cpu_time());
         let mut runtime = Runtime {
+            live: LiveRuns::default(),
             inside: None,
             options,
             code,
             interrupt,
             slot,
+            ops_options: Rc::new(ops_options),
             cpu,
+            jobs: VecDeque::new(),
+            last_task: 0,
+            next_op: 1,
             uncached: false,
             next_heap_look: now.after(HEAP_INTERVAL),
+            next_collect_look: now,
             collected_to: Bytes::new(0),
             unheld: 0,
             detached_rounds: 0,
@@ -179,7 +208,7 @@ impl Runtime {
 
     /// Drops the isolate with all that lives in it, and makes a new one.
     pub(crate) fn renew(&mut self) -> Result<()> {
-        self.close();
+        self.close(&ErrorKind::WorkerLost { reason: "its isolate was replaced while the run was paused".into() });
         let mut isolate = Isolate::new(&self.options.isolate)?;
         self.interrupt.set(isolate.handle());
         let slot = self.slot.clone();
@@ -189,11 +218,13 @@ impl Runtime {
                 Memory::Buffers => Stop::BufferLimit,
             });
         }));
-        let host = Host::install(&mut isolate)?;
+        let host = Host::install(&mut isolate, natives::native())?;
+        let ops = Ops::install(isolate.v8(), self.ops_options.clone(), self.next_op);
         self.inside = Some(Inside {
             contexts: ContextCache::new(self.options.contexts, self.options.context_idle),
             values: ValueCache::new(),
             ready: Vec::new(),
+            ops,
             host,
             isolate,
             born: Moment::now(),
@@ -206,9 +237,18 @@ impl Runtime {
         Ok(())
     }
 
-    /// Drops the isolate: the old one is gone before a new one is made.
-    pub(crate) fn close(&mut self) {
+    /// Drops the isolate: the old one is gone before a new one is made. Runs that are paused end with that error.
+    pub(crate) fn close(&mut self, why: &ErrorKind) {
+        self.jobs.clear();
+        for (_, live) in std::mem::take(&mut self.live) {
+            self.ops_options.mailbox.let_go(live.place);
+            live.call.refuse(Error::from(why.clone()).after(live.spent));
+            // Here, outside of V8: what the call owns is the embedder's.
+            super::release(live.call.clone());
+        }
         if let Some(mut inside) = self.inside.take() {
+            self.next_op = inside.ops.next();
+            inside.ops.clear();
             let CacheCounters { hits, misses, evicted } = inside.contexts.counters;
             self.past.hits += hits;
             self.past.misses += misses;
@@ -217,157 +257,6 @@ impl Runtime {
             inside.contexts.clear();
             inside.values.clear();
         }
-    }
-
-    /// Runs a call: one slice that starts now, from the context to the answer. The caller's waker is for the worker to call.
-    pub(crate) fn run(&mut self, call: &Arc<dyn CallCore>, start: Moment) -> (SliceReport, Verdict, Option<Waker>) {
-        let meta = call.meta();
-        let mut report = SliceReport { queued: start.since(meta.submitted), ..SliceReport::at(start) };
-        if start >= meta.deadline {
-            call.refuse(deadline(meta.limits.deadline, true));
-            return (report, Verdict::Fine, None);
-        }
-        let Some(inside) = &mut self.inside else {
-            call.refuse(ErrorKind::WorkerLost { reason: "its isolate could not be made".into() }.into());
-            return (report, Verdict::Replace("it has no isolate"), None);
-        };
-        let slot = &self.slot;
-        let limits = watchdog::Limits {
-            start,
-            timeout: meta.limits.slice_timeout.map_or(Moment::NEVER, |timeout| start.after(timeout)),
-            deadline: meta.deadline,
-            cpu: meta.limits.cpu_budget.map(|budget| self.cpu.limit(start, budget, || slot.cpu_time())),
-        };
-        let epoch = slot.enter(limits);
-        if !call.begin(slot, epoch) {
-            slot.leave(epoch);
-            return (report, Verdict::Fine, None);
-        }
-        report.ran = true;
-        inside.runs += 1;
-        inside.host.begin(meta.logger.as_ref(), LOG_LINES);
-        let slice = Slice { options: &self.options, code: &self.code, slot, epoch, now: start };
-        let (context, early) = match slice.enter(inside, &**call, &mut report) {
-            Ok(context) => (Some(context), None),
-            Err(error) => (None, Some(error)),
-        };
-        report.stop = slot.leave(epoch);
-        let panicked = inside.host.take_panicked();
-        report.panicked = panicked.is_some();
-        let refused_buffer = inside.isolate.buffers().take_refused();
-        let buffer_limit = self.options.isolate.buffer_limit;
-        let instead = match (report.stop, panicked) {
-            (Some(stop), _) => Some(stopped(stop, &meta.limits, &self.options.isolate)),
-            (None, Some(what)) => Some(ErrorKind::HostPanicked { what }.into()),
-            (None, None) => early.map(|error| translate(error, refused_buffer, buffer_limit)),
-        };
-        if instead.is_some()
-            && let Some(context) = &context
-        {
-            inside.contexts.remove(context);
-        }
-        // Before the answer: whoever gets it may look at what the context held.
-        drop(context);
-        let (succeeded, waker) = call.finish(instead, &|error| translate(error, refused_buffer, buffer_limit));
-        if !succeeded {
-            // A host callback that panicked, or a task with V8's scope, may have asked for a termination past the slot.
-            inside.isolate.v8().cancel_terminate_execution();
-        }
-        report.failed = !succeeded;
-        let end = Moment::now();
-        report.end = end;
-        report.wall = end.since(start);
-        report.cpu = self.cpu.used(start, end, || slot.cpu_time());
-        (report, self.verdict(end), waker)
-    }
-
-    /// Whether the isolate may go on.
-    fn verdict(&mut self, now: Moment) -> Verdict {
-        let Some(inside) = &mut self.inside else { return Verdict::Replace("it has no isolate") };
-        if inside.isolate.heap_limit_reached() {
-            return Verdict::Replace("its heap limit was reached");
-        }
-        if inside.runs >= self.options.max_runs {
-            return Verdict::Replace("it has run as often as it may");
-        }
-        if now < self.next_heap_look {
-            return Verdict::Fine;
-        }
-        self.next_heap_look = now.after(HEAP_INTERVAL);
-        if now.since(inside.born) >= self.options.max_age {
-            return Verdict::Replace("it has reached its maximum age");
-        }
-        let limit = self.options.isolate.heap_limit.get();
-        if inside.isolate.heap().used.get() < limit / 3 * 2 {
-            return Verdict::Fine;
-        }
-        inside.contexts.expire(now);
-        inside.values.expire();
-        self.collect();
-        let used = self.inside.as_mut().map_or(0, |inside| inside.isolate.heap().used.get());
-        if used >= limit / 4 * 3 {
-            return Verdict::Replace("three quarters of its heap are in use after a collection");
-        }
-        Verdict::Fine
-    }
-
-    /// What an idle worker does now and then: drops what has expired, collects where it pays.
-    pub(crate) fn maintain(&mut self) -> Verdict {
-        let now = Moment::now();
-        let Some(inside) = &mut self.inside else { return Verdict::Replace("it has no isolate") };
-        if now.since(inside.born) >= self.options.max_age {
-            return Verdict::Replace("it has reached its maximum age");
-        }
-        inside.contexts.expire(now);
-        inside.values.expire();
-        let grown = inside.isolate.heap().used.get().saturating_sub(self.collected_to.get());
-        if inside.unheld() != self.unheld || grown >= self.options.isolate.heap_limit.get() / 4 {
-            self.collect();
-            if let Verdict::Replace(why) = self.detached() {
-                return Verdict::Replace(why);
-            }
-        }
-        Verdict::Fine
-    }
-
-    /// A full collection.
-    pub(crate) fn collect(&mut self) {
-        if let Some(inside) = &mut self.inside {
-            let before = inside.isolate.heap().used;
-            inside.isolate.collect();
-            let after = inside.isolate.heap().used;
-            self.collected_to = after;
-            self.collections += 1;
-            tracing::debug!(target: "jsmill", %before, %after, "collected");
-        }
-    }
-
-    /// Contexts that nobody holds and that collections do not free are held by something within V8: after some rounds of that, the
-    /// isolate is replaced.
-    fn detached(&mut self) -> Verdict {
-        let Some(inside) = &mut self.inside else { return Verdict::Fine };
-        self.unheld = inside.unheld();
-        if self.unheld <= 4 {
-            self.detached_rounds = 0;
-            return Verdict::Fine;
-        }
-        self.detached_rounds += 1;
-        if self.detached_rounds >= 5 { Verdict::Replace("contexts stay that nobody holds") } else { Verdict::Fine }
-    }
-
-    /// Makes one context for the reserve, if one is missing. Says whether it did.
-    pub(crate) fn fill_reserve(&mut self) -> bool {
-        let Some(inside) = &mut self.inside else { return false };
-        if self.uncached && inside.ready.len() < self.options.reserve {
-            match ScriptContext::realm(inside.isolate.v8(), &inside.host, false, self.options.code_generation) {
-                Ok(context) => {
-                    inside.ready.push(context);
-                    return true;
-                }
-                Err(error) => tracing::warn!(target: "jsmill", %error, "no context for the reserve"),
-            }
-        }
-        false
     }
 
     /// Drops contexts whose snapshot is gone.
@@ -385,6 +274,7 @@ impl Runtime {
             built: self.built,
             collections: self.collections,
             isolates: self.isolates,
+            live: self.live.len(),
             ..RuntimeFigures::default()
         };
         if let Some(inside) = &mut self.inside {
@@ -399,6 +289,7 @@ impl Runtime {
             figures.values = inside.values.len();
             figures.values_converted += inside.values.converted;
             figures.functions = inside.host.live_functions();
+            figures.pending = inside.ops.len();
         }
         figures
     }
@@ -407,69 +298,15 @@ impl Runtime {
         self.built += u64::from(report.built);
         self.uncached |= *caching == Caching::None;
     }
-}
 
-/// What a slice needs while it is inside V8.
-struct Slice<'r> {
-    options: &'r RuntimeOptions,
-    code: &'r CodeCache,
-    slot: &'r Slot,
-    epoch: Epoch,
-    now: Moment,
-}
-
-impl Slice<'_> {
-    /// Finds or makes the context, and runs the work in it. The work's own result stays with the call.
-    fn enter(&self, inside: &mut Inside, call: &dyn CallCore, report: &mut SliceReport) -> Result<Rc<ScriptContext>> {
-        let meta = call.meta();
-        let mut shared = smallvec::SmallVec::<[SharedValue; 2]>::new();
-        for (_, value) in call.shared() {
-            shared.push(inside.values.get(&mut inside.isolate, &inside.host, value)?);
-        }
-        let context = self.context(inside, call, report)?;
-        let limits = wire::Limits { depth: meta.limits.depth, bytes: meta.limits.result.as_usize() };
-        let terms = Terms { policy: meta.policy, limits, shared: &shared };
-        context.with(inside.isolate.v8(), terms, |scope| call.execute(scope));
-        // After a stop no script of this slice runs any more, and the context goes with what it has queued.
-        if self.slot.reason(self.epoch).is_none() {
-            context.run_microtasks(inside.isolate.v8());
-        }
-        Ok(context)
+    /// How many runs have begun and not ended.
+    pub(crate) fn live(&self) -> usize {
+        self.live.len()
     }
 
-    fn context(&self, inside: &mut Inside, call: &dyn CallCore, report: &mut SliceReport) -> Result<Rc<ScriptContext>> {
-        let meta = call.meta();
-        let fresh = is_fresh(&meta.script, &meta.caching);
-        if !fresh && let Some(context) = inside.contexts.get(&meta.caching, &meta.script, call.kind(), self.now)? {
-            return Ok(context);
-        }
-        let sealed = !fresh && meta.script.isolation() == Isolation::Sealed;
-        let ready = if sealed { None } else { inside.ready.pop() };
-        let realm = match ready {
-            Some(realm) => realm,
-            None => ScriptContext::realm(inside.isolate.v8(), &inside.host, sealed, self.options.code_generation)?,
-        };
-        report.built = true;
-        let initialize = |scope: &mut crate::vm::Scope<'_, '_, '_>| call.initialize(scope);
-        let context = realm.load(inside.isolate.v8(), &inside.host, self.code, &meta.script, initialize)?;
-        let context = Rc::new(context);
-        // A load that was stopped may have left anything; one in which host code panicked is dropped by `run`.
-        if !fresh && self.slot.reason(self.epoch).is_none() {
-            inside.contexts.put(&meta.caching, &meta.script, call.kind(), context.clone(), self.now);
-        }
-        Ok(context)
-    }
-}
-
-fn is_fresh(script: &Script, caching: &Caching) -> bool {
-    *caching == Caching::None || script.isolation() == Isolation::Fresh
-}
-
-/// What a script's error really is.
-fn translate(error: Error, refused_buffer: bool, limit: Bytes) -> Error {
-    match error.script_error() {
-        Some(thrown) if refused_buffer && is_refused_buffer(thrown) => ErrorKind::BufferLimit { limit }.into(),
-        _ => error,
+    /// The call of a run.
+    pub(crate) fn call(&self, task: TaskId) -> Option<&Arc<dyn CallCore>> {
+        self.live.get(&task).map(|live| &live.call)
     }
 }
 

@@ -24,7 +24,7 @@ pub struct Shared<T> {
 
 /// A shared value without its type.
 #[derive(Clone)]
-pub(crate) struct ErasedShared {
+pub struct ErasedShared {
     value: Arc<dyn Any + Send + Sync>,
     encode: fn(&(dyn Any + Send + Sync)) -> Result<Encoded>,
 }

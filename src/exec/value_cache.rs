@@ -33,11 +33,6 @@ impl ValueCache {
         self.entries.len()
     }
 
-    /// How many contexts it holds.
-    pub(super) fn contexts(&self) -> usize {
-        usize::from(self.realm.is_some())
-    }
-
     /// The object of that value; converted, if this isolate has not met it yet. Part of a slice.
     pub(super) fn get(&mut self, isolate: &mut Isolate, host: &Rc<Host>, shared: &ErasedShared) -> Result<SharedValue> {
         if let Some(entry) = self.entries.get(&shared.address()) {

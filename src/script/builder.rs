@@ -4,7 +4,7 @@ use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher, Hash};
 use std::sync::Arc;
 
 use super::outline::{self, Outline, Place, SourceKind};
-use super::{Isolation, Kind, Script, Source};
+use super::{Extension, Isolation, Kind, Script, Source};
 use crate::error::{Error, ErrorKind, Finding, Result};
 
 /// The longest source text, in bytes: half of V8's longest string, so that any encoding of it fits.
@@ -34,6 +34,7 @@ pub struct ScriptBuilder {
     source: Option<String>,
     modules: Vec<(String, String)>,
     entry: Option<String>,
+    extension: Option<Extension>,
 }
 
 impl ScriptBuilder {
@@ -45,6 +46,7 @@ impl ScriptBuilder {
             source: None,
             modules: Vec::new(),
             entry: None,
+            extension: None,
         }
     }
 
@@ -64,6 +66,12 @@ impl ScriptBuilder {
     /// The module whose exports can be called.
     pub fn entry(mut self, name: impl Into<String>) -> Self {
         self.entry = Some(name.into());
+        self
+    }
+
+    /// Something of a higher layer that is found with the script.
+    pub(crate) fn extend(mut self, extension: Extension) -> Self {
+        self.extension = Some(extension);
         self
     }
 
@@ -129,6 +137,7 @@ impl ScriptBuilder {
             isolation: self.isolation,
             kind,
             sources: sources.into(),
+            extension: self.extension,
         }))
     }
 

@@ -3,6 +3,7 @@
 //! A panic in one is caught here: unwinding through V8's frames would end the process. It stops the slice, so that no `catch` of
 //! the script can hide it, and the call ends with `HostPanicked`. The panic's own text goes to the log.
 
+use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 
@@ -11,7 +12,7 @@ use serde::de::DeserializeOwned;
 
 use super::convert;
 use super::host::{FunctionOwner, Host};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result, Scale};
 use crate::wire::{Limits, Policy};
 
 /// What a host function tells the script that called it: the message of an `Error` that is thrown there.
@@ -27,22 +28,38 @@ use crate::wire::{Limits, Policy};
 pub struct HostError {
     name: &'static str,
     message: String,
+    /// The limit on pending work that was reached.
+    pending: Option<(usize, Scale)>,
 }
 
 impl HostError {
     /// An `Error` with this message. The script sees the text, and may show it to anybody.
     pub fn new(message: impl Into<String>) -> Self {
-        HostError { name: "Error", message: message.into() }
+        HostError { name: "Error", message: message.into(), pending: None }
     }
 
-    fn type_error(message: String) -> Self {
-        HostError { name: "TypeError", message }
+    /// What the script sees as the error's `message`.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
+    pub(crate) fn type_error(message: String) -> Self {
+        HostError { name: "TypeError", ..HostError::new(message) }
+    }
+
+    /// As many ops are pending as may be.
+    pub(crate) fn pending(limit: usize, scale: Scale) -> Self {
+        let pending = Some((limit, scale));
+        let message = ErrorKind::PendingLimit { limit, scale }.to_string();
+        HostError { name: "RangeError", message, pending }
     }
 
     /// A value that could not pass. A stack that is used up is what it is anywhere else: a `RangeError`.
     fn conversion(what: String, error: &Error) -> Self {
         match error.kind() {
-            ErrorKind::StackOverflow(thrown) => HostError { name: "RangeError", message: thrown.message.clone() },
+            ErrorKind::StackOverflow(thrown) => {
+                HostError { name: "RangeError", ..HostError::new(thrown.message.clone()) }
+            }
             _ => HostError::type_error(format!("{what}: {error}")),
         }
     }
@@ -54,7 +71,7 @@ impl<T: Into<String>> From<T> for HostError {
     }
 }
 
-/// A closure as V8's callback sees it.
+/// A function of the host as V8's callback sees it.
 pub(crate) trait HostCall {
     fn name(&self) -> &str;
     fn call<'s>(
@@ -70,21 +87,27 @@ pub(crate) trait HostCall {
 /// Implemented for `Fn(A, B, ..) -> Result<R, HostError>`; there is no need to implement it.
 pub trait HostFunction<Arguments>: 'static {
     #[doc(hidden)]
-    fn into_call(self, name: String) -> HostClosure;
+    fn call_from_js<'s>(
+        &self,
+        scope: &mut v8::PinScope<'s, '_>,
+        arguments: &v8::FunctionCallbackArguments<'s>,
+    ) -> std::result::Result<v8::Local<'s, v8::Value>, HostError>;
 }
 
-type Body = dyn for<'s, 'i, 'a> Fn(
-    &mut v8::PinScope<'s, 'i>,
-    &v8::FunctionCallbackArguments<'a>,
-) -> std::result::Result<v8::Local<'s, v8::Value>, HostError>;
-
-#[doc(hidden)]
-pub struct HostClosure {
+/// A closure with its name.
+pub(crate) struct HostClosure<F, Arguments> {
     name: String,
-    body: Box<Body>,
+    function: F,
+    arguments: PhantomData<fn(Arguments)>,
 }
 
-impl HostCall for HostClosure {
+impl<F, Arguments> HostClosure<F, Arguments> {
+    pub(crate) fn new(name: &str, function: F) -> Self {
+        HostClosure { name: name.to_owned(), function, arguments: PhantomData }
+    }
+}
+
+impl<Arguments, F: HostFunction<Arguments>> HostCall for HostClosure<F, Arguments> {
     fn name(&self) -> &str {
         &self.name
     }
@@ -94,7 +117,7 @@ impl HostCall for HostClosure {
         scope: &mut v8::PinScope<'s, '_>,
         arguments: &v8::FunctionCallbackArguments<'s>,
     ) -> std::result::Result<v8::Local<'s, v8::Value>, HostError> {
-        (self.body)(scope, arguments)
+        self.function.call_from_js(scope, arguments)
     }
 }
 
@@ -106,16 +129,15 @@ macro_rules! host_function {
             Output: Serialize,
             $($argument: DeserializeOwned,)*
         {
-            fn into_call(self, name: String) -> HostClosure {
-                HostClosure {
-                    name,
-                    #[allow(unused_variables)]
-                    body: Box::new(move |scope, arguments| {
-                        let result = self($(argument::<$argument>(scope, arguments.get($index), $index)?),*)?;
-                        convert::to_js(scope, &result, Policy::default(), Limits::default())
-                            .map_err(|error| HostError::conversion("the result".into(), &error))
-                    }),
-                }
+            #[allow(unused_variables)]
+            fn call_from_js<'s>(
+                &self,
+                scope: &mut v8::PinScope<'s, '_>,
+                arguments: &v8::FunctionCallbackArguments<'s>,
+            ) -> std::result::Result<v8::Local<'s, v8::Value>, HostError> {
+                let result = self($(argument::<$argument>(scope, arguments.get($index), $index)?),*)?;
+                convert::to_js(scope, &result, Policy::default(), Limits::default())
+                    .map_err(|error| HostError::conversion("the result".into(), &error))
             }
         }
     };
@@ -129,7 +151,8 @@ host_function!(A 0, B 1, C 2, D 3);
 host_function!(A 0, B 1, C 2, D 3, E 4);
 host_function!(A 0, B 1, C 2, D 3, E 4, F 5);
 
-fn argument<'s, T: DeserializeOwned>(
+/// An argument that a script has passed.
+pub(crate) fn argument<'s, T: DeserializeOwned>(
     scope: &mut v8::PinScope<'s, '_>,
     value: v8::Local<'_, v8::Value>,
     index: i32,
@@ -143,11 +166,11 @@ fn argument<'s, T: DeserializeOwned>(
 pub(super) fn function<'s>(
     scope: &mut v8::PinScope<'s, '_>,
     owner: &FunctionOwner,
-    closure: HostClosure,
+    call: Rc<dyn HostCall>,
 ) -> Result<v8::Local<'s, v8::Function>> {
-    let name = v8::String::new(scope, &closure.name)
-        .ok_or_else(|| Error::config("the name of a host function is too long"))?;
-    let id = owner.add(Rc::new(closure))?;
+    let name =
+        v8::String::new(scope, call.name()).ok_or_else(|| Error::config("the name of a host function is too long"))?;
+    let id = owner.add(call)?;
     let id = v8::Integer::new_from_unsigned(scope, id);
     let function = v8::Function::builder(trampoline)
         .data(id.into())
@@ -187,17 +210,27 @@ fn trampoline<'s>(
 }
 
 fn throw(scope: &mut v8::PinScope<'_, '_>, error: &HostError) {
-    let Some(message) =
-        v8::String::new(scope, &error.message).or_else(|| v8::String::new(scope, "a host function failed"))
-    else {
-        return;
-    };
+    if let Some(exception) = exception_of(scope, error) {
+        scope.throw_exception(exception);
+    }
+}
+
+/// An error of the host as one of JavaScript. `None` when V8 has no memory for it.
+pub(crate) fn exception_of<'s>(
+    scope: &mut v8::PinScope<'s, '_>,
+    error: &HostError,
+) -> Option<v8::Local<'s, v8::Value>> {
+    let message =
+        v8::String::new(scope, &error.message).or_else(|| v8::String::new(scope, "a host function failed"))?;
     let exception = match error.name {
         "TypeError" => v8::Exception::type_error(scope, message),
         "RangeError" => v8::Exception::range_error(scope, message),
         _ => v8::Exception::error(scope, message),
     };
-    scope.throw_exception(exception);
+    if let Some((limit, scale)) = error.pending {
+        super::exception::mark_pending(scope, exception, limit, scale)?;
+    }
+    Some(exception)
 }
 
 /// Runs code of the embedder that must not unwind further. A panic is logged; what was asked for is `None` then.

@@ -23,12 +23,19 @@ use crate::wire::Encoded;
 pub(crate) struct ScriptContext {
     context: v8::Global<v8::Context>,
     queue: v8::MicrotaskQueueHandle,
+    host: Rc<Host>,
     functions: FunctionOwner,
     top_level: TopLevel,
     sealed: bool,
     /// Of a sealed context: functions that were called already. Of another one, where a name may be bound anew at any time:
     /// functions that give what a name stands for now.
     known: RefCell<FxHashMap<Box<str>, v8::Global<v8::Function>>>,
+}
+
+impl Drop for ScriptContext {
+    fn drop(&mut self) {
+        self.host.count_context(-1);
+    }
 }
 
 /// Where the names of a script's top level are found.
@@ -52,11 +59,14 @@ impl ScriptContext {
         let scope = &mut v8::ContextScope::new(scope, context);
         catch(scope, |scope| {
             console::install(scope)?;
-            microtask::install(scope)
+            microtask::install(scope)?;
+            realm::connect(scope, host.native)
         })?;
+        host.count_context(1);
         Ok(ScriptContext {
             context: v8::Global::new(scope, context),
             queue,
+            host: host.clone(),
             functions: FunctionOwner::new(host.clone()),
             top_level: TopLevel::Global(Vec::new()),
             sealed,
@@ -117,6 +127,11 @@ impl ScriptContext {
         self.queue.perform_checkpoint(isolate);
     }
 
+    /// Whether nothing that outlives a run can be changed.
+    pub(crate) fn is_sealed(&self) -> bool {
+        self.sealed
+    }
+
     pub(super) fn functions(&self) -> &FunctionOwner {
         &self.functions
     }
@@ -146,17 +161,6 @@ impl ScriptContext {
         };
         let function = value.and_then(|value| v8::Local::<v8::Function>::try_from(value).ok());
         let Some(function) = function else { return Err(no_such_function(name, value.is_some(), &self.names(scope))) };
-        let kind = if function.is_async_function() {
-            Some("an async function")
-        } else if function.is_generator_function() {
-            Some("a generator function")
-        } else {
-            None
-        };
-        if let Some(kind) = kind {
-            let help = format!("it is {kind}, and `call` runs plain functions; make it one");
-            return Err(ErrorKind::NoSuchFunction { function: name.to_owned(), help }.into());
-        }
         if self.sealed {
             self.known.borrow_mut().insert(name.into(), v8::Global::new(scope, function));
         }

@@ -3,7 +3,7 @@
 //! Reading an error runs the script's own code (getters, proxies), so it happens inside the slice and under its limits; whatever
 //! goes wrong there only makes the description poorer.
 
-use crate::error::{Error, ErrorKind, Frame, ScriptError};
+use crate::error::{Error, ErrorKind, Frame, Scale, ScriptError};
 
 /// How many frames of a stack are kept.
 pub(crate) const FRAMES: i32 = 10;
@@ -76,7 +76,38 @@ pub(crate) fn describe<'s>(
         error.name = "RangeError".into();
         return ErrorKind::StackOverflow(error).into();
     }
-    ErrorKind::Script(error).into()
+    match pending(scope, exception) {
+        Some((limit, scale)) => ErrorKind::PendingLimit { limit, scale }.into(),
+        None => ErrorKind::Script(error).into(),
+    }
+}
+
+/// Marks an exception as the one of a limit on pending work, out of reach of scripts: the number is negative for the engine's.
+pub(super) fn mark_pending(
+    scope: &mut v8::PinScope<'_, '_>,
+    exception: v8::Local<'_, v8::Value>,
+    limit: usize,
+    scale: Scale,
+) -> Option<bool> {
+    let key = pending_key(scope)?;
+    let limit = if scale == Scale::Call { limit as f64 } else { -(limit as f64) };
+    let limit = v8::Number::new(scope, limit);
+    v8::Local::<v8::Object>::try_from(exception).ok()?.set_private(scope, key, limit.into())
+}
+
+fn pending(scope: &mut v8::PinScope<'_, '_>, exception: v8::Local<'_, v8::Value>) -> Option<(usize, Scale)> {
+    if !exception.is_native_error() {
+        return None;
+    }
+    let key = pending_key(scope)?;
+    let object = v8::Local::<v8::Object>::try_from(exception).ok()?;
+    let limit = v8::Local::<v8::Number>::try_from(object.get_private(scope, key)?).ok()?.value();
+    Some((limit.abs() as usize, if limit < 0.0 { Scale::Engine } else { Scale::Call }))
+}
+
+fn pending_key<'s>(scope: &mut v8::PinScope<'s, '_>) -> Option<v8::Local<'s, v8::Private>> {
+    let name = v8::String::new(scope, "jsmill.pending")?;
+    Some(v8::Private::for_api(scope, Some(name)))
 }
 
 /// Whether that is a `RangeError` by its class, whatever its `name` says. Runs nothing of the script.

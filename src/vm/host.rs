@@ -18,12 +18,18 @@ pub(crate) struct Host {
     /// `Object.keys` of a realm that no script has seen: V8's own interface for the keys of an object is several times slower.
     keys: v8::Global<v8::Function>,
     pub(super) buffers: Arc<BufferMeter>,
+    /// What the library for waiting of every context calls.
+    pub(super) native: v8::FunctionCallback,
     functions: RefCell<Functions>,
     /// What host code panicked in during this slice.
     panicked: Cell<Option<String>>,
     logger: RefCell<Option<Arc<dyn Logger>>>,
     /// How many lines the run may still log.
     lines_left: Cell<u32>,
+    /// Promises that were rejected in this slice while nothing handled them.
+    rejected: RefCell<Vec<v8::Global<v8::Promise>>>,
+    /// How many contexts are held.
+    contexts: Cell<usize>,
     /// The module graph that is being loaded.
     pub(super) loading: RefCell<Option<Rc<super::module::Loading>>>,
 }
@@ -43,20 +49,24 @@ pub(crate) struct FunctionOwner {
 
 impl Host {
     /// How many contexts it holds itself.
-    pub(crate) const CONTEXTS: usize = 1;
+    const CONTEXTS: usize = 1;
 
     /// Makes the state of an isolate and leaves a reference with it.
-    pub(crate) fn install(isolate: &mut Isolate) -> Result<Rc<Host>> {
+    pub(crate) fn install(isolate: &mut Isolate, native: v8::FunctionCallback) -> Result<Rc<Host>> {
         let host = Rc::new(Host {
             keys: object_keys(isolate.v8()).ok_or_else(|| Error::bug("V8 has no `Object.keys`"))?,
             buffers: isolate.buffers().clone(),
+            native,
             functions: RefCell::default(),
             panicked: Cell::default(),
             logger: RefCell::default(),
             lines_left: Cell::default(),
+            rejected: RefCell::default(),
+            contexts: Cell::new(Host::CONTEXTS),
             loading: RefCell::default(),
         });
         isolate.v8().set_slot(host.clone());
+        isolate.v8().set_promise_reject_callback(super::rejection::note);
         Ok(host)
     }
 
@@ -91,7 +101,7 @@ impl Host {
     }
 
     /// The state of the isolate that a callback runs in.
-    pub(super) fn of(isolate: &v8::Isolate) -> Option<Rc<Host>> {
+    pub(crate) fn of(isolate: &v8::Isolate) -> Option<Rc<Host>> {
         isolate.get_slot::<Rc<Host>>().cloned()
     }
 
@@ -102,9 +112,33 @@ impl Host {
     /// A slice begins: its log, and how much it may log.
     pub(crate) fn begin(&self, logger: Option<&Arc<dyn Logger>>, lines: u32) {
         self.lines_left.set(lines);
+        self.rejected.borrow_mut().clear();
         if logger.is_some() || self.logger.borrow().is_some() {
             *self.logger.borrow_mut() = logger.cloned();
         }
+    }
+
+    /// What is left of the log's allowance, for the next slice of the run.
+    pub(crate) fn lines_left(&self) -> u32 {
+        self.lines_left.get()
+    }
+
+    /// Whether promises were rejected in this slice while nothing handled them.
+    pub(crate) fn has_rejected(&self) -> bool {
+        !self.rejected.borrow().is_empty()
+    }
+
+    pub(super) fn rejected(&self) -> &RefCell<Vec<v8::Global<v8::Promise>>> {
+        &self.rejected
+    }
+
+    /// How many contexts are held by anybody here.
+    pub(crate) fn contexts(&self) -> usize {
+        self.contexts.get()
+    }
+
+    pub(super) fn count_context(&self, by: isize) {
+        self.contexts.set(self.contexts.get().saturating_add_signed(by));
     }
 
     pub(super) fn logger(&self) -> Option<Arc<dyn Logger>> {
@@ -118,7 +152,7 @@ impl Host {
         left
     }
 
-    pub(super) fn set_panicked(&self, what: String) {
+    pub(crate) fn set_panicked(&self, what: String) {
         self.panicked.set(Some(what));
     }
 

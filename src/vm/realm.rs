@@ -32,9 +32,10 @@ use super::snapshot::{OPEN, PARTS, SEALED};
 const HARDEN: u32 = 0;
 const SEAL: u32 = 1;
 const FINISH: u32 = 2;
+const CONNECT: u32 = 3;
 
 /// How many of them are kept with a context.
-pub(super) const KEPT: u32 = 3;
+pub(super) const KEPT: u32 = 4;
 
 /// An object that cannot be closed against changes.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -164,6 +165,17 @@ fn keep_parts<'s>(
     let key = private(scope)?;
     context.global(scope).set_private(scope, key, parts.into())?;
     Some(parts)
+}
+
+/// Gives the current context its library for waiting, `aio`, which calls `native` with the number of what it wants and two arguments.
+pub(super) fn connect(scope: &mut v8::PinScope<'_, '_>, native: v8::FunctionCallback) -> Option<()> {
+    let key = private(scope)?;
+    let parts = scope.get_current_context().global(scope).get_private(scope, key)?;
+    let parts = v8::Local::<v8::Array>::try_from(parts).ok()?;
+    let connect = part(scope, parts, CONNECT)?;
+    let native = v8::Function::builder_raw(native).constructor_behavior(v8::ConstructorBehavior::Throw).build(scope)?;
+    let receiver = v8::undefined(scope).into();
+    connect.call(scope, receiver, &[native.into()]).map(drop)
 }
 
 fn private<'s>(scope: &v8::PinScope<'s, '_>) -> Option<v8::Local<'s, v8::Private>> {

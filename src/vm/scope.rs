@@ -1,9 +1,11 @@
 //! What a task sees of V8: the current context of its worker, for as long as its step runs.
 
+use std::rc::Rc;
+
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::callback::{self, HostFunction};
+use super::callback::{self, HostCall, HostClosure, HostFunction};
 use super::context::ScriptContext;
 use super::convert;
 use super::exception::catch;
@@ -106,8 +108,16 @@ impl<'a, 's, 'i> Scope<'a, 's, 'i> {
     ///
     /// # Errors
     /// `Script` when the global scope is read-only.
-    pub fn define_function<Arguments>(&mut self, name: &str, function: impl HostFunction<Arguments>) -> Result<()> {
-        let function = callback::function(self.inner, self.context.functions(), function.into_call(name.to_owned()))?;
+    pub fn define_function<Arguments: 'static>(
+        &mut self,
+        name: &str,
+        function: impl HostFunction<Arguments>,
+    ) -> Result<()> {
+        self.define_host_call(name, Rc::new(HostClosure::new(name, function)))
+    }
+
+    pub(crate) fn define_host_call(&mut self, name: &str, call: Rc<dyn HostCall>) -> Result<()> {
+        let function = callback::function(self.inner, self.context.functions(), call)?;
         self.define_value(name, function.into())
     }
 

@@ -20,13 +20,14 @@ pub(super) const PARTS: usize = 0;
 pub(super) const LAZY: [&str; 2] = ["Temporal", "toTemporalInstant"];
 
 /// Where the function that freezes the intrinsics is in what the prelude returns.
-const FREEZE: u32 = 3;
+const FREEZE: u32 = 4;
 /// The objects of which V8 remembers the shape, see [`shape`].
 const WATCHED: &str = "[RegExp.prototype, Set.prototype, WeakSet.prototype, Object.getPrototypeOf(''.matchAll(/a/g))]";
 
 const SURVEY: &str = include_str!("../../js/survey.js");
 const HARDEN: &str = include_str!("../../js/harden.js");
 const SEAL: &str = include_str!("../../js/seal.js");
+const AIO: &str = include_str!("../../js/aio.js");
 const PRELUDE: &str = include_str!("../../js/prelude.js");
 
 /// Why there is no snapshot: a bug of this crate, or a V8 that it does not know.
@@ -101,7 +102,7 @@ fn prepare<'s>(
     let before = watched(scope)?;
     v8::tc_scope!(let scope, scope);
     let source = format!(
-        "{PRELUDE}({}, {:?}, {LAZY:?}, {SURVEY}, {HARDEN}, {SEAL})",
+        "{PRELUDE}({}, {:?}, {LAZY:?}, {SURVEY}, {HARDEN}, {SEAL}, {AIO})",
         sealed.is_some(),
         sealed.unwrap_or_default()
     );

@@ -33,8 +33,9 @@ pub(crate) struct CpuLimit {
 /// What happens when a worker does not stop within the grace time. Called on the watchdog's thread, once for each slot.
 pub(crate) type Lost = Box<dyn Fn(Stop) + Send + Sync>;
 
-/// What happens when a slice takes long. Called on the watchdog's thread, every `INSPECTION` of such a slice.
-pub(crate) type Long = Box<dyn Fn() + Send + Sync>;
+/// What happens when a slice takes long, and whether it is to be stopped because its caller has left. Called on the watchdog's thread,
+/// every `INSPECTION` of such a slice.
+pub(crate) type Long = Box<dyn Fn(Moment) -> bool + Send + Sync>;
 
 /// The state of a worker's slice and the moments at which its limits are due.
 pub(crate) struct Slot {
@@ -159,8 +160,10 @@ impl Slot {
         }
         if now >= at(&self.inspection) {
             self.interrupt.inspect();
-            (self.on_long)();
             self.inspection.store(now.after(INSPECTION).to_nanos(), Ordering::Release);
+            if (self.on_long)(now) {
+                return Some(Stop::Cancelled);
+            }
         }
         if now < at(&self.cpu_earliest) {
             return None;

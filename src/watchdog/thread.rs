@@ -156,7 +156,7 @@ mod tests {
                 lost.fetch_add(1, Ordering::SeqCst);
             })
         };
-        let slot = Slot::new(Arc::new(Fake(terminated.clone())), grace, on_lost, Box::new(|| ()), watchdog.clone());
+        let slot = Slot::new(Arc::new(Fake(terminated.clone())), grace, on_lost, Box::new(|_| false), watchdog.clone());
         (watchdog, slot, terminated, lost)
     }
 

@@ -9,8 +9,8 @@ use super::{Limits, Policy, tag};
 use serde::ser::{Serialize, Serializer};
 
 /// A value in V8's wire format.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Encoded {
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Encoded {
     /// The stream, header included.
     pub(crate) bytes: Vec<u8>,
     /// Large byte strings. The stream refers to them as transferred array buffers, by their index here.

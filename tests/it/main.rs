@@ -20,4 +20,5 @@ mod stack;
 mod stress_gc;
 mod strings;
 mod support;
+mod suspension;
 mod termination;

@@ -19,9 +19,7 @@ pub(super) fn kind<'s>(
         }
     } else if object.is_reg_exp() {
         answer.set_int32(1);
-    } else if let Ok(promise) = v8::Local::<v8::Promise>::try_from(object)
-        && promise.state() != v8::PromiseState::Pending
-    {
+    } else if let Ok(promise) = v8::Local::<v8::Promise>::try_from(object) {
         let result = promise.result(scope);
         answer.set(v8::Array::new_with_elements(scope, &[result]).into());
     }
@@ -32,6 +30,8 @@ pub(super) fn kind<'s>(
 fn open(object: v8::Local<'_, v8::Value>) -> Option<&'static str> {
     if object.is_proxy() {
         Some("a Proxy")
+    } else if v8::Local::<v8::Promise>::try_from(object).is_ok_and(|it| it.state() == v8::PromiseState::Pending) {
+        Some("a pending Promise")
     } else if object.is_function() || object.is_array() {
         None
     } else if object.is_map() {

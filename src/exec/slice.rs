@@ -1,0 +1,552 @@
+//! A slice of a run: from the worker into V8 and back, and what becomes of the run then.
+
+use std::rc::Rc;
+use std::sync::Arc;
+use std::task::Waker;
+
+use super::call::{Brought, CallCore, Mode, Paused};
+use super::entry::{Entry, SharedValues};
+use super::live::Live;
+use super::machine::Progress;
+use super::ops::Due;
+use super::runtime::{Inside, Runtime, SliceReport, Verdict, deadline, stopped};
+use super::{Note, OpId, Outcome, TaskId};
+use crate::channel::Begin;
+use crate::clock::Moment;
+use crate::error::{Error, ErrorKind, Result, Spent};
+use crate::units::Bytes;
+use crate::vm::{ScriptContext, Terms, is_refused_buffer, take_unhandled};
+use crate::watchdog::{self, Epoch, Slot};
+use crate::wire;
+
+/// How many lines a run may write to `console`.
+const LOG_LINES: u32 = 1_000;
+
+/// What a slice is for.
+#[derive(Debug)]
+pub(crate) enum Job {
+    /// It is the first one.
+    Start,
+    /// The caller wants to go on.
+    Resume,
+    /// The caller has left, or the call has ended otherwise: the script is to be closed.
+    Close,
+    /// An op is to be settled.
+    Settle(OpId, Option<Outcome>),
+    /// What it awaits was settled by another run.
+    Check,
+    /// The call ends with this error, without a slice.
+    End(Error),
+}
+
+impl Job {
+    /// The run that a note is for, and what is to be done.
+    pub(crate) fn of(note: Note) -> (TaskId, Job) {
+        match note {
+            Note::Resume(task) => (task, Job::Resume),
+            Note::Close(task) => (task, Job::Close),
+            Note::Done(task, op, outcome) => (task, Job::Settle(op, Some(outcome))),
+        }
+    }
+}
+
+/// What a slice was, what has to happen to the worker, and who is to be woken.
+pub(crate) type Ran = (SliceReport, Verdict, Option<Waker>);
+
+/// A slice while it runs.
+struct Slice<'r> {
+    call: &'r dyn CallCore,
+    slot: &'r Slot,
+    epoch: Epoch,
+    task: TaskId,
+}
+
+/// What a slice has left behind.
+struct Left {
+    /// The context, where there was one.
+    context: Option<Rc<ScriptContext>>,
+    shared: SharedValues,
+    /// What goes in place of what the work has brought.
+    error: Option<Error>,
+    /// Rejections that nothing has handled.
+    unhandled: Option<Error>,
+    own: Vec<OpId>,
+    lines: u32,
+}
+
+impl Runtime {
+    /// The first slice of a call.
+    pub(crate) fn start(&mut self, call: &Arc<dyn CallCore>, start: Moment) -> Ran {
+        let meta = call.meta();
+        let queued = start.since(meta.submitted);
+        if start >= meta.deadline {
+            call.refuse(deadline(meta.limits.deadline, true));
+            return (SliceReport { queued, ..SliceReport::at(start) }, Verdict::Fine, None);
+        }
+        self.last_task += 1;
+        let task = TaskId(self.last_task);
+        self.slice(task, call, None, Job::Start, SliceReport { queued, first: true, ..SliceReport::at(start) })
+    }
+
+    /// A later slice of a run. One for a run that is gone does nothing.
+    pub(crate) fn resume(&mut self, task: TaskId, job: Job, start: Moment) -> Ran {
+        let report = SliceReport { paused: true, ..SliceReport::at(start) };
+        let Some(mut live) = self.live.remove(&task) else { return (report, Verdict::Fine, None) };
+        let call = live.call.clone();
+        live.spent.waiting += start.since(live.since);
+        if let Job::End(error) = job {
+            let (succeeded, waker) = call.finish(Some(error), &|error| error, live.spent);
+            self.close_later(task, live);
+            let report = SliceReport { ran: true, paused: false, failed: !succeeded, ..report };
+            return (report, Verdict::Fine, waker);
+        }
+        // The caller may have left while this was on its way.
+        let job = if live.progress.closing || !call.is_left() { job } else { Job::Close };
+        if matches!(job, Job::Resume) {
+            self.forget_timer(live.idle.take());
+        }
+        self.slice(task, &call, Some(live), job, report)
+    }
+
+    /// What is due on this worker without anybody's asking.
+    pub(crate) fn next_job(&mut self, now: Moment) -> Option<(TaskId, Job)> {
+        if let Some(job) = self.jobs.pop_front() {
+            return Some(job);
+        }
+        let ops = &self.inside.as_ref()?.ops;
+        if let Some((task, op)) = ops.pop_woken() {
+            return Some((task, Job::Settle(op, None)));
+        }
+        loop {
+            let due = ops.timers.borrow_mut().pop(now)?;
+            let (task, error) = match due {
+                Due::Op(task, op) => return Some((task, Job::Settle(op, None))),
+                Due::Close(task) => return Some((task, Job::Close)),
+                Due::Deadline(task) => (task, deadline(self.live.get(&task)?.call.meta().limits.deadline, false)),
+                Due::Idle(task) => {
+                    let Some(live) = self.live.get(&task) else { continue };
+                    if !live.call.waits_for_caller() {
+                        continue;
+                    }
+                    let limit = live.call.meta().limits.idle_timeout.unwrap_or_default();
+                    (task, ErrorKind::IdleTimeout { limit }.into())
+                }
+            };
+            return Some((task, Job::End(error)));
+        }
+    }
+
+    /// When something is due on this worker, at the earliest.
+    pub(crate) fn next_due(&self) -> Moment {
+        let Some(inside) = &self.inside else { return Moment::NEVER };
+        if !self.jobs.is_empty() || inside.ops.has_woken() {
+            return Moment::from_nanos(0);
+        }
+        inside.ops.timers.borrow().first()
+    }
+
+    fn slice(
+        &mut self,
+        task: TaskId,
+        call: &Arc<dyn CallCore>,
+        live: Option<Box<Live>>,
+        job: Job,
+        mut report: SliceReport,
+    ) -> Ran {
+        let start = report.end;
+        let meta = call.meta();
+        let Some(inside) = &mut self.inside else {
+            call.refuse(ErrorKind::WorkerLost { reason: "its isolate could not be made".into() }.into());
+            return (report, Verdict::Replace("it has no isolate"), None);
+        };
+        // A script that is being closed and awaits something has had its time when it is told a second time.
+        if matches!(job, Job::Close) && live.as_ref().is_some_and(|live| live.progress.closing) {
+            return self.torn_down(task, call, live, report);
+        }
+        let closing = matches!(job, Job::Close) || live.as_ref().is_some_and(|live| live.progress.closing);
+        let slot = &self.slot;
+        let spent_cpu = live.as_ref().map_or_else(Default::default, |live| live.spent.cpu);
+        let limits = if closing {
+            let timeout = start.after(meta.limits.close_timeout);
+            watchdog::Limits { start, timeout, deadline: Moment::NEVER, cpu: None }
+        } else {
+            let budget = meta.limits.cpu_budget.map(|budget| budget.saturating_sub(spent_cpu));
+            watchdog::Limits {
+                start,
+                timeout: meta.limits.slice_timeout.map_or(Moment::NEVER, |timeout| start.after(timeout)),
+                deadline: meta.deadline,
+                cpu: budget.map(|budget| self.cpu.limit(start, budget, || slot.cpu_time())),
+            }
+        };
+        let epoch = slot.enter(limits);
+        if call.begin(slot, epoch) == Begin::Left && !closing {
+            slot.leave(epoch);
+            return match live {
+                Some(live) => self.slice(task, call, Some(live), Job::Close, report),
+                None => (report, Verdict::Fine, None),
+            };
+        }
+        report.ran = true;
+        inside.runs += 1;
+        let slice = Slice { call: &**call, slot, epoch, task };
+        let mut progress = Progress::default();
+        let mut held = None;
+        let mut left = match live {
+            None => {
+                let entry = Entry { options: &self.options, code: &self.code, slot, epoch, now: start };
+                slice.first(inside, &entry, &mut progress, &mut report)
+            }
+            Some(mut live) => {
+                progress = std::mem::take(&mut live.progress);
+                let left = slice.later(inside, &mut live, &mut progress, job);
+                held = Some(live);
+                left
+            }
+        };
+        report.stop = slot.leave(epoch);
+        let panicked = inside.host.take_panicked();
+        report.panicked = panicked.is_some();
+        let refused_buffer = inside.isolate.buffers().take_refused();
+        let buffer_limit = self.options.isolate.buffer_limit;
+        let translate = |error: Error| translate(error, refused_buffer, buffer_limit);
+        let instead = match (report.stop, panicked) {
+            (Some(stop), _) => Some(stopped(stop, &meta.limits, &self.options.isolate)),
+            (None, Some(what)) => Some(ErrorKind::HostPanicked { what }.into()),
+            (None, None) => left.error.take().map(translate),
+        };
+        let broken = instead.is_some();
+        if broken && let Some(context) = &left.context {
+            inside.contexts.remove(context);
+        }
+        if broken {
+            // A host callback that panicked, or a task with V8's scope, may have asked for a termination past the slot.
+            inside.isolate.v8().cancel_terminate_execution();
+        }
+        let end = Moment::now();
+        report.end = end;
+        report.wall = end.since(start);
+        report.cpu = self.cpu.used(start, end, || slot.cpu_time());
+        let instead = instead.or(left.unhandled.take());
+        let left = Left { error: instead, ..left };
+        let waker = self.settle(task, call, held, progress, left, &translate, broken, &mut report);
+        let verdict = self.verdict(end);
+        (report, verdict, waker)
+    }
+
+    /// Decides what becomes of a run after a slice.
+    #[allow(clippy::too_many_arguments)]
+    fn settle(
+        &mut self,
+        task: TaskId,
+        call: &Arc<dyn CallCore>,
+        live: Option<Box<Live>>,
+        progress: Progress,
+        left: Left,
+        translate: &dyn Fn(Error) -> Error,
+        broken: bool,
+        report: &mut SliceReport,
+    ) -> Option<Waker> {
+        let Left { context, shared, mut error, unhandled: _, own, lines } = left;
+        let shared_context = context.clone().filter(|context| !context.is_sealed());
+        let mut spent =
+            live.as_ref().map_or_else(|| Spent { queued: report.queued, ..Spent::default() }, |live| live.spent);
+        spent.cpu += report.cpu;
+        let stays = error.is_none()
+            && call.mode() != Mode::OneOff
+            && match (call.brought(), &progress.awaited) {
+                (Brought::End, _) => false,
+                (Brought::Request, _) => true,
+                (Brought::Nothing, Some(_)) if own.is_empty() && shared_context.is_none() => {
+                    error = Some(ErrorKind::Stalled.into());
+                    false
+                }
+                (Brought::Nothing, None) if progress.closing && !progress.done => {
+                    // It asks for something, and nobody is there any more.
+                    error = Some(ErrorKind::Unanswered.into());
+                    false
+                }
+                (Brought::Nothing, _) => !progress.done,
+            };
+        let waker = match (stays, context) {
+            (true, Some(context)) => {
+                let live = match live {
+                    Some(live) => live,
+                    None => self.admit(task, call, context, spent, shared),
+                };
+                let live = Box::new(Live { progress, ops: own, spent, since: report.end, lines, ..*live });
+                self.pause(task, live, report)
+            }
+            (_, context) => {
+                // Before the end is told: whoever is told may look at what the context held.
+                let open =
+                    (!progress.done && !broken).then_some(progress).filter(|progress| progress.machine.is_some());
+                self.drop_ops(own);
+                let live = match (live, open, context) {
+                    (Some(live), Some(progress), _) => Some(Box::new(Live { progress, ops: Vec::new(), ..*live })),
+                    (Some(live), None, _) => {
+                        self.retire(task, live);
+                        None
+                    }
+                    (None, Some(progress), Some(context)) => {
+                        let live = self.admit(task, call, context, spent, shared);
+                        Some(Box::new(Live { progress, ..*live }))
+                    }
+                    (None, _, _) => {
+                        if let Some(inside) = &self.inside {
+                            inside.ops.ended(task);
+                        }
+                        None
+                    }
+                };
+                let closing = live.as_ref().is_some_and(|live| live.progress.closing);
+                let (succeeded, waker) = call.finish(error, translate, spent);
+                report.paused = false;
+                report.failed = !succeeded;
+                match live {
+                    Some(live) if closing => self.retire(task, live),
+                    Some(live) => self.close_later(task, live),
+                    None => {}
+                }
+                waker
+            }
+        };
+        if let Some(context) = shared_context {
+            self.look_at_others(&context);
+        }
+        waker
+    }
+
+    /// The run pauses.
+    fn pause(&mut self, task: TaskId, mut live: Box<Live>, report: &mut SliceReport) -> Option<Waker> {
+        report.paused = true;
+        let call = live.call.clone();
+        let mailbox = self.ops_options.mailbox.clone();
+        let asks = call.brought() == Brought::Request;
+        if live.progress.closing {
+            self.live.insert(task, live);
+            return None;
+        }
+        if asks && let Some(limit) = call.meta().limits.idle_timeout {
+            live.idle = self.add_timer(report.end.after(limit), Due::Idle(task));
+        }
+        match call.pause(&|| (mailbox.clone(), task)) {
+            Paused::Fine(waker) => {
+                self.live.insert(task, live);
+                waker
+            }
+            Paused::Left => {
+                self.close_later(task, live);
+                None
+            }
+        }
+    }
+
+    /// The run gets its place among those that are held.
+    fn admit(
+        &mut self,
+        task: TaskId,
+        call: &Arc<dyn CallCore>,
+        context: Rc<ScriptContext>,
+        spent: Spent,
+        shared: SharedValues,
+    ) -> Box<Live> {
+        Box::new(Live {
+            call: call.clone(),
+            context,
+            progress: Progress::default(),
+            ops: Vec::new(),
+            shared: shared.into_vec().into_boxed_slice(),
+            spent,
+            since: Moment::from_nanos(0),
+            lines: 0,
+            place: self.ops_options.mailbox.hold(call.clone()),
+            deadline: self.add_timer(call.meta().deadline, Due::Deadline(task)),
+            idle: None,
+        })
+    }
+
+    /// The run has ended, and its script has not: it is closed in a slice of its own.
+    fn close_later(&mut self, task: TaskId, mut live: Box<Live>) {
+        self.drop_ops(std::mem::take(&mut live.ops));
+        live.progress.awaited = None;
+        self.forget_timer(live.deadline.take());
+        self.forget_timer(live.idle.take());
+        if live.progress.machine.is_none() || live.progress.done {
+            return self.retire(task, live);
+        }
+        self.live.insert(task, live);
+        self.jobs.push_back((task, Job::Close));
+    }
+
+    /// Nothing is left to be done for the run.
+    fn retire(&mut self, task: TaskId, mut live: Box<Live>) {
+        self.drop_ops(std::mem::take(&mut live.ops));
+        self.forget_timer(live.deadline.take());
+        self.forget_timer(live.idle.take());
+        self.ops_options.mailbox.let_go(live.place);
+        if let Some(inside) = &self.inside {
+            inside.ops.ended(task);
+        }
+        super::release(live.call.clone());
+        crate::vm::quietly("the drop of a task's state", || drop(live));
+    }
+
+    /// A script that is being closed has not ended in time, or awaits what nothing settles.
+    fn torn_down(
+        &mut self,
+        task: TaskId,
+        call: &Arc<dyn CallCore>,
+        live: Option<Box<Live>>,
+        report: SliceReport,
+    ) -> Ran {
+        tracing::debug!(target: "jsmill", script = call.meta().script.name(), task = call.name(), "torn down: it did not end when it was closed");
+        let limit = call.meta().limits.close_timeout;
+        let spent = live.as_ref().map_or_else(Spent::default, |live| live.spent);
+        if let Some(live) = live {
+            self.retire(task, live);
+        }
+        let (_, waker) = call.finish(Some(ErrorKind::SliceTimeout { limit }.into()), &|error| error, spent);
+        (report, Verdict::Fine, waker)
+    }
+
+    /// In a context that runs can change, one run may settle what another one awaits, or leave it with nobody who could.
+    fn look_at_others(&mut self, context: &Rc<ScriptContext>) {
+        let Some(inside) = &mut self.inside else { return };
+        let mut active = false;
+        let mut stuck = Vec::new();
+        let others = self.live.iter().filter(|(_, live)| Rc::ptr_eq(&live.context, context));
+        context.with(inside.isolate.v8(), Terms::default(), |scope| {
+            for (task, live) in others {
+                match &live.progress.awaited {
+                    Some(awaited) if awaited.is_settled(scope) => {
+                        self.jobs.push_back((*task, Job::Check));
+                        active = true;
+                    }
+                    Some(_) if live.ops.is_empty() => stuck.push(*task),
+                    _ => active = true,
+                }
+            }
+        });
+        if !active {
+            self.jobs.extend(stuck.into_iter().map(|task| (task, Job::End(ErrorKind::Stalled.into()))));
+        }
+    }
+
+    fn add_timer(&mut self, at: Moment, due: Due) -> Option<super::timers::TimerKey> {
+        self.inside.as_ref()?.ops.timers.borrow_mut().add(at, due)
+    }
+
+    fn forget_timer(&mut self, key: Option<super::timers::TimerKey>) {
+        if let (Some(key), Some(inside)) = (key, &self.inside) {
+            inside.ops.timers.borrow_mut().remove(key);
+        }
+    }
+
+    fn drop_ops(&self, ops: Vec<OpId>) {
+        if let (false, Some(inside)) = (ops.is_empty(), &self.inside) {
+            inside.ops.drop_all(ops);
+        }
+    }
+}
+
+impl Slice<'_> {
+    fn terms<'t>(&self, shared: &'t [crate::vm::SharedValue]) -> Terms<'t> {
+        let meta = self.call.meta();
+        let limits = wire::Limits { depth: meta.limits.depth, bytes: meta.limits.result.as_usize() };
+        Terms { policy: meta.policy, limits, shared }
+    }
+
+    fn first(&self, inside: &mut Inside, entry: &Entry<'_>, progress: &mut Progress, report: &mut SliceReport) -> Left {
+        let meta = self.call.meta();
+        inside.host.begin(meta.logger.as_ref(), LOG_LINES);
+        inside.ops.enter(self.task, meta.limits.pending, Vec::new());
+        let entered: Result<_> = entry.enter(inside, self.call, report);
+        match entered {
+            Ok((context, shared)) => {
+                context.with(inside.isolate.v8(), self.terms(&shared), |scope| progress.start(scope, self.call));
+                let unhandled = self.go_on(inside, &context, progress, &shared);
+                self.left(inside, Some(context), shared, None, unhandled)
+            }
+            Err(error) => self.left(inside, None, SharedValues::new(), Some(error), None),
+        }
+    }
+
+    fn later(&self, inside: &mut Inside, live: &mut Live, progress: &mut Progress, job: Job) -> Left {
+        let meta = self.call.meta();
+        let context = live.context.clone();
+        inside.host.begin(meta.logger.as_ref(), live.lines);
+        let mut own = std::mem::take(&mut live.ops);
+        if matches!(job, Job::Close) {
+            // What the script has waited for is of no interest any more.
+            inside.ops.drop_all(std::mem::take(&mut own));
+        }
+        inside.ops.enter(self.task, meta.limits.pending, own);
+        let ops = inside.ops.clone();
+        context.with(inside.isolate.v8(), self.terms(&live.shared), |scope| match job {
+            Job::Resume => progress.answer(scope, self.call),
+            Job::Close => progress.close(scope, self.call),
+            Job::Settle(op, outcome) => {
+                if let Err(error) = ops.settle(scope.v8(), op, outcome) {
+                    self.call.keep_error(error);
+                }
+            }
+            Job::Start | Job::Check | Job::End(_) => {}
+        });
+        let unhandled = self.go_on(inside, &context, progress, &live.shared);
+        let left = self.left(inside, Some(context), SharedValues::new(), None, unhandled);
+        if progress.closing && !progress.done && live.deadline.is_none() {
+            // The first slice of the closing: the rest has to come in time.
+            let end = Moment::now().after(meta.limits.close_timeout);
+            live.deadline = inside.ops.timers.borrow_mut().add(end, Due::Close(self.task));
+        }
+        left
+    }
+
+    /// Runs what the script has queued, and goes on as long as what it awaits is settled. After a stop no script of this slice runs any
+    /// more, and the context goes with what it has queued.
+    fn go_on(
+        &self,
+        inside: &mut Inside,
+        context: &ScriptContext,
+        progress: &mut Progress,
+        shared: &[crate::vm::SharedValue],
+    ) -> Option<Error> {
+        loop {
+            if self.slot.reason(self.epoch).is_some() {
+                return None;
+            }
+            context.run_microtasks(inside.isolate.v8());
+            if self.slot.reason(self.epoch).is_some() {
+                return None;
+            }
+            if progress.awaited.is_none()
+                || !context.with(inside.isolate.v8(), self.terms(shared), |scope| progress.go_on(scope, self.call))
+            {
+                break;
+            }
+        }
+        if !inside.host.has_rejected() {
+            return None;
+        }
+        context.with(inside.isolate.v8(), self.terms(shared), |scope| take_unhandled(scope.v8()))
+    }
+
+    fn left(
+        &self,
+        inside: &Inside,
+        context: Option<Rc<ScriptContext>>,
+        shared: SharedValues,
+        error: Option<Error>,
+        unhandled: Option<Error>,
+    ) -> Left {
+        Left { context, shared, error, unhandled, own: inside.ops.leave(), lines: inside.host.lines_left() }
+    }
+}
+
+/// What a script's error really is.
+fn translate(error: Error, refused_buffer: bool, limit: Bytes) -> Error {
+    match error.script_error() {
+        Some(thrown) if refused_buffer && is_refused_buffer(thrown) => ErrorKind::BufferLimit { limit }.into(),
+        _ => error,
+    }
+}
