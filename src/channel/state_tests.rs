@@ -1,3 +1,5 @@
+//! Every step of the channel, and who may take it.
+
 use std::task::{Poll, Waker};
 
 use super::*;
