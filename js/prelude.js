@@ -1,6 +1,6 @@
 // Puts the parts together inside the snapshot creator. The value of this file is a function that takes the parts, and
 // returns what the host keeps for each context: a flat list of functions, in the order that `realm.rs` knows.
-(function prelude(sealed, outside, lazy, makeSurvey, makeHarden, makeSealing, makeAio) {
+(function prelude(sealed, outside, lazy, makeSurvey, makeHarden, makeSealing, makeAio, aioParts) {
   'use strict';
   const { construct } = Reflect;
   const { defineProperty, getOwnPropertyDescriptor } = Object;
@@ -26,7 +26,7 @@
   }
 
   // The library for waiting. The host gives its one function when a context is made.
-  const { aio, install, mutable } = makeAio();
+  const { aio, install, mutable } = makeAio(aioParts);
   let native;
   install({
     timer: (ms, callback) => native(0, ms, callback),
@@ -39,21 +39,17 @@
   });
   const connect = (call) => {
     native = call;
-    // A script may have a name of its own for it.
-    defineProperty(globalThis, 'aio', { value: aio, writable: true, configurable: true, enumerable: false });
   };
+  // Part of the intrinsics from here on. Configurable, so that a script may have a name of its own for it.
+  defineProperty(globalThis, 'aio', { value: aio, writable: true, configurable: true, enumerable: false });
 
   const survey = makeSurvey(lazy);
-  const intrinsics = new Set();
-  survey.walk(survey.roots(), intrinsics);
-  const ours = survey.walk([aio], intrinsics);
   if (!sealed) {
-    const known = new WeakSet(intrinsics);
+    const known = new WeakSet(survey.walk(survey.roots(), new Set()));
     const { harden, seal } = makeSealing(survey, known, () => undefined, undefined, mutable);
     return [harden, seal, limitShared, connect];
   }
   const { known, late, freeze, finish, shadowable } = makeHarden(survey, outside);
-  for (const object of ours) known.add(object);
   const { harden, seal } = makeSealing(survey, known, late, shadowable, mutable);
   const finishAll = (makeTemporal) => {
     limitShared();

@@ -77,6 +77,8 @@
 //! - Shared values live in a realm of their own in each isolate, and belong to no script's context.
 //! - The queue is one lock and three lanes; waiting for room is tokio's semaphore. A worker that answers short calls without a pause wakes their
 //!   callers a few at a time.
+//! - All isolates of a process share V8's read-only heap, which belongs to the snapshot of the first one. So no isolate from another snapshot may
+//!   live beside an engine: whoever uses V8 in the same process by other means makes and drops isolates while there is no engine.
 //! - A resizable buffer, a WebAssembly memory: no allocator sees them, so a long slice looks at V8's own count every 20 ms.
 //!
 //! # Layers

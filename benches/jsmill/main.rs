@@ -3,6 +3,7 @@
 //! - `call`: a call of a small function, beside the least that one could write by hand for it.
 //! - `context`: making a context, beside what V8 itself needs.
 //! - `convert`: documents into and out of JavaScript, beside JSON text.
+//! - `suspend`: a pause and its end, beside a thread for each task, and the memory of a paused call.
 //! - `limits`, `swap`, `value`: the price of arming limits, of replacing a script, of passing settings.
 //!
 //! `cargo bench` measures all, `cargo bench -- call/` one group, `cargo bench -- --test` runs each once.
@@ -13,11 +14,12 @@ mod context;
 mod convert;
 mod limits;
 mod raw;
+mod suspend;
 mod swap;
 mod value;
 mod work;
 
 use criterion::{criterion_group, criterion_main};
 
-criterion_group!(benches, call::all, limits::all, context::all, value::all, swap::all, convert::all);
+criterion_group!(benches, call::all, limits::all, context::all, value::all, swap::all, convert::all, suspend::all);
 criterion_main!(benches);

@@ -349,7 +349,8 @@ impl Worker {
     fn wake_caller(&mut self, waker: Option<Waker>, wall: Duration) {
         self.typical = (self.typical * 7 + wall) / 8;
         let Some(waker) = waker else { return };
-        let several = wall <= SHORT && self.typical <= SHORT && !self.shared.queue.is_empty();
+        let more = !self.shared.queue.is_empty() || self.link.has_mail.load(Ordering::Relaxed);
+        let several = wall <= SHORT && self.typical <= SHORT && more;
         let full = {
             let mut answered = self.link.answered.lock();
             answered.push(waker);

@@ -62,6 +62,11 @@ pub(super) struct Progress {
 }
 
 impl Progress {
+    /// Whether there is something to close.
+    pub(super) fn is_open(&self) -> bool {
+        !self.done && matches!(self.machine, Some(Machine::Generator(_) | Machine::State(_)))
+    }
+
     /// The first slice.
     pub(super) fn start<'s>(&mut self, scope: &mut Scope<'_, 's, '_>, call: &dyn CallCore) {
         match call.start(scope) {

@@ -31,6 +31,8 @@ pub(crate) enum Job {
     Resume,
     /// The caller has left, or the call has ended otherwise: the script is to be closed.
     Close,
+    /// It was closed and has not ended in time.
+    TearDown,
     /// An op is to be settled.
     Settle(OpId, Option<Outcome>),
     /// What it awaits was settled by another run.
@@ -74,6 +76,15 @@ struct Left {
     lines: u32,
 }
 
+/// How a call ends.
+struct Finish<'t> {
+    error: Option<Error>,
+    translate: &'t dyn Fn(Error) -> Error,
+    spent: Spent,
+    /// Whether a script that has not ended is to be closed.
+    close: bool,
+}
+
 impl Runtime {
     /// The first slice of a call.
     pub(crate) fn start(&mut self, call: &Arc<dyn CallCore>, start: Moment) -> Ran {
@@ -94,14 +105,15 @@ impl Runtime {
         let Some(mut live) = self.live.remove(&task) else { return (report, Verdict::Fine, None) };
         let call = live.call.clone();
         live.spent.waiting += start.since(live.since);
-        if let Job::End(error) = job {
-            let (succeeded, waker) = call.finish(Some(error), &|error| error, live.spent);
-            self.close_later(task, live);
-            let report = SliceReport { ran: true, paused: false, failed: !succeeded, ..report };
-            return (report, Verdict::Fine, waker);
-        }
-        // The caller may have left while this was on its way.
-        let job = if live.progress.closing || !call.is_left() { job } else { Job::Close };
+        let job = match job {
+            Job::End(error) => return self.end(task, live, error, report),
+            Job::TearDown => return self.tear_down(task, live, report),
+            // It is told twice where its caller leaves while it pauses.
+            Job::Close if live.progress.closing => Job::Check,
+            // The caller may have left while this was on its way.
+            _ if !live.progress.closing && call.is_left() => Job::Close,
+            job => job,
+        };
         if matches!(job, Job::Resume) {
             self.forget_timer(live.idle.take());
         }
@@ -121,7 +133,7 @@ impl Runtime {
             let due = ops.timers.borrow_mut().pop(now)?;
             let (task, error) = match due {
                 Due::Op(task, op) => return Some((task, Job::Settle(op, None))),
-                Due::Close(task) => return Some((task, Job::Close)),
+                Due::Close(task) => return Some((task, Job::TearDown)),
                 Due::Deadline(task) => (task, deadline(self.live.get(&task)?.call.meta().limits.deadline, false)),
                 Due::Idle(task) => {
                     let Some(live) = self.live.get(&task) else { continue };
@@ -159,10 +171,6 @@ impl Runtime {
             call.refuse(ErrorKind::WorkerLost { reason: "its isolate could not be made".into() }.into());
             return (report, Verdict::Replace("it has no isolate"), None);
         };
-        // A script that is being closed and awaits something has had its time when it is told a second time.
-        if matches!(job, Job::Close) && live.as_ref().is_some_and(|live| live.progress.closing) {
-            return self.torn_down(task, call, live, report);
-        }
         let closing = matches!(job, Job::Close) || live.as_ref().is_some_and(|live| live.progress.closing);
         let slot = &self.slot;
         let spent_cpu = live.as_ref().map_or_else(Default::default, |live| live.spent.cpu);
@@ -277,41 +285,83 @@ impl Runtime {
                 self.pause(task, live, report)
             }
             (_, context) => {
-                // Before the end is told: whoever is told may look at what the context held.
-                let open =
-                    (!progress.done && !broken).then_some(progress).filter(|progress| progress.machine.is_some());
                 self.drop_ops(own);
-                let live = match (live, open, context) {
-                    (Some(live), Some(progress), _) => Some(Box::new(Live { progress, ops: Vec::new(), ..*live })),
-                    (Some(live), None, _) => {
-                        self.retire(task, live);
-                        None
-                    }
-                    (None, Some(progress), Some(context)) => {
+                let closing = progress.closing;
+                let live = match (live, context) {
+                    (Some(live), _) => Some(Box::new(Live { progress, ops: Vec::new(), ..*live })),
+                    (None, Some(context)) if !broken && progress.is_open() => {
                         let live = self.admit(task, call, context, spent, shared);
                         Some(Box::new(Live { progress, ..*live }))
                     }
-                    (None, _, _) => {
-                        if let Some(inside) = &self.inside {
-                            inside.ops.ended(task);
-                        }
+                    // Before the end is told: whoever is told may look at what the context held.
+                    (None, _) => {
+                        self.forget(task);
                         None
                     }
                 };
-                let closing = live.as_ref().is_some_and(|live| live.progress.closing);
-                let (succeeded, waker) = call.finish(error, translate, spent);
-                report.paused = false;
-                report.failed = !succeeded;
-                match live {
-                    Some(live) if closing => self.retire(task, live),
-                    Some(live) => self.close_later(task, live),
-                    None => {}
-                }
-                waker
+                self.finish(task, call, live, Finish { error, translate, spent, close: !broken && !closing }, report)
             }
         };
         if let Some(context) = shared_context {
             self.look_at_others(&context);
+        }
+        waker
+    }
+
+    /// The call ends, without a slice.
+    fn end(&mut self, task: TaskId, mut live: Box<Live>, error: Error, mut report: SliceReport) -> Ran {
+        self.drop_ops(std::mem::take(&mut live.ops));
+        live.progress.awaited = None;
+        report.ran = true;
+        let (call, spent) = (live.call.clone(), live.spent);
+        let finish = Finish { error: Some(error), translate: &|error| error, spent, close: true };
+        let waker = self.finish(task, &call, Some(live), finish, &mut report);
+        (report, Verdict::Fine, waker)
+    }
+
+    /// A script that is being closed has not ended in time.
+    fn tear_down(&mut self, task: TaskId, live: Box<Live>, mut report: SliceReport) -> Ran {
+        let (call, spent) = (live.call.clone(), live.spent);
+        tracing::debug!(target: "jsmill", script = call.meta().script.name(), task = call.name(), "torn down: it did not end when it was closed");
+        let limit = call.meta().limits.close_timeout;
+        let error = Some(ErrorKind::SliceTimeout { limit }.into());
+        let finish = Finish { error, translate: &|error| error, spent, close: false };
+        let waker = self.finish(task, &call, Some(live), finish, &mut report);
+        (report, Verdict::Fine, waker)
+    }
+
+    /// The call has ended. A script that has not is closed, in a slice of its own.
+    fn finish(
+        &mut self,
+        task: TaskId,
+        call: &Arc<dyn CallCore>,
+        live: Option<Box<Live>>,
+        finish: Finish<'_>,
+        report: &mut SliceReport,
+    ) -> Option<Waker> {
+        let Finish { error, translate, spent, close } = finish;
+        let closing = live.as_ref().is_some_and(|live| live.progress.closing);
+        let open = match live {
+            Some(live) if close && live.progress.is_open() => Some(live),
+            // Before the end is told: whoever is told may look at what the context held.
+            Some(live) => {
+                self.retire(task, live);
+                None
+            }
+            None => None,
+        };
+        // A call that ended before its script was closed has had its end.
+        let waker = if closing && call.is_over() {
+            report.paused = true;
+            None
+        } else {
+            let (succeeded, waker) = call.finish(error, translate, spent);
+            report.paused = false;
+            report.failed = !succeeded;
+            waker
+        };
+        if let Some(live) = open {
+            self.close_later(task, live);
         }
         waker
     }
@@ -334,8 +384,12 @@ impl Runtime {
                 self.live.insert(task, live);
                 waker
             }
-            Paused::Left => {
+            Paused::Left if live.progress.is_open() => {
                 self.close_later(task, live);
+                None
+            }
+            Paused::Left => {
+                self.retire(task, live);
                 None
             }
         }
@@ -371,9 +425,6 @@ impl Runtime {
         live.progress.awaited = None;
         self.forget_timer(live.deadline.take());
         self.forget_timer(live.idle.take());
-        if live.progress.machine.is_none() || live.progress.done {
-            return self.retire(task, live);
-        }
         self.live.insert(task, live);
         self.jobs.push_back((task, Job::Close));
     }
@@ -384,29 +435,16 @@ impl Runtime {
         self.forget_timer(live.deadline.take());
         self.forget_timer(live.idle.take());
         self.ops_options.mailbox.let_go(live.place);
-        if let Some(inside) = &self.inside {
-            inside.ops.ended(task);
-        }
+        self.forget(task);
         super::release(live.call.clone());
         crate::vm::quietly("the drop of a task's state", || drop(live));
     }
 
-    /// A script that is being closed has not ended in time, or awaits what nothing settles.
-    fn torn_down(
-        &mut self,
-        task: TaskId,
-        call: &Arc<dyn CallCore>,
-        live: Option<Box<Live>>,
-        report: SliceReport,
-    ) -> Ran {
-        tracing::debug!(target: "jsmill", script = call.meta().script.name(), task = call.name(), "torn down: it did not end when it was closed");
-        let limit = call.meta().limits.close_timeout;
-        let spent = live.as_ref().map_or_else(Spent::default, |live| live.spent);
-        if let Some(live) = live {
-            self.retire(task, live);
+    /// Whoever waits for the end of the run is woken.
+    fn forget(&self, task: TaskId) {
+        if let Some(inside) = &self.inside {
+            inside.ops.ended(task);
         }
-        let (_, waker) = call.finish(Some(ErrorKind::SliceTimeout { limit }.into()), &|error| error, spent);
-        (report, Verdict::Fine, waker)
     }
 
     /// In a context that runs can change, one run may settle what another one awaits, or leave it with nobody who could.
@@ -476,9 +514,13 @@ impl Slice<'_> {
         let context = live.context.clone();
         inside.host.begin(meta.logger.as_ref(), live.lines);
         let mut own = std::mem::take(&mut live.ops);
-        if matches!(job, Job::Close) {
+        let closes = matches!(job, Job::Close);
+        if closes {
             // What the script has waited for is of no interest any more.
             inside.ops.drop_all(std::mem::take(&mut own));
+            let mut timers = inside.ops.timers.borrow_mut();
+            let past = [live.deadline.take(), live.idle.take()];
+            past.into_iter().flatten().for_each(|key| drop(timers.remove(key)));
         }
         inside.ops.enter(self.task, meta.limits.pending, own);
         let ops = inside.ops.clone();
@@ -490,12 +532,12 @@ impl Slice<'_> {
                     self.call.keep_error(error);
                 }
             }
-            Job::Start | Job::Check | Job::End(_) => {}
+            Job::Start | Job::Check | Job::TearDown | Job::End(_) => {}
         });
         let unhandled = self.go_on(inside, &context, progress, &live.shared);
         let left = self.left(inside, Some(context), SharedValues::new(), None, unhandled);
-        if progress.closing && !progress.done && live.deadline.is_none() {
-            // The first slice of the closing: the rest has to come in time.
+        if closes && progress.is_open() {
+            // The rest has to come in time.
             let end = Moment::now().after(meta.limits.close_timeout);
             live.deadline = inside.ops.timers.borrow_mut().add(end, Due::Close(self.task));
         }

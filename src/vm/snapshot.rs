@@ -28,6 +28,18 @@ const SURVEY: &str = include_str!("../../js/survey.js");
 const HARDEN: &str = include_str!("../../js/harden.js");
 const SEAL: &str = include_str!("../../js/seal.js");
 const AIO: &str = include_str!("../../js/aio.js");
+/// The parts of `aio`, by name.
+const AIO_PARTS: [(&str, &str); 9] = [
+    ("base", include_str!("../../js/aio/base.js")),
+    ("work", include_str!("../../js/aio/work.js")),
+    ("timers", include_str!("../../js/aio/timers.js")),
+    ("combine", include_str!("../../js/aio/combine.js")),
+    ("semaphore", include_str!("../../js/aio/semaphore.js")),
+    ("queue", include_str!("../../js/aio/queue.js")),
+    ("scope", include_str!("../../js/aio/scope.js")),
+    ("once", include_str!("../../js/aio/once.js")),
+    ("callbacks", include_str!("../../js/aio/callbacks.js")),
+];
 const PRELUDE: &str = include_str!("../../js/prelude.js");
 
 /// Why there is no snapshot: a bug of this crate, or a V8 that it does not know.
@@ -101,8 +113,9 @@ fn prepare<'s>(
     const STEP: &str = "running the prelude";
     let before = watched(scope)?;
     v8::tc_scope!(let scope, scope);
+    let parts: String = AIO_PARTS.iter().map(|(name, source)| format!("{name}: {source},\n")).collect();
     let source = format!(
-        "{PRELUDE}({}, {:?}, {LAZY:?}, {SURVEY}, {HARDEN}, {SEAL}, {AIO})",
+        "{PRELUDE}({}, {:?}, {LAZY:?}, {SURVEY}, {HARDEN}, {SEAL}, {AIO}, {{{parts}}})",
         sealed.is_some(),
         sealed.unwrap_or_default()
     );

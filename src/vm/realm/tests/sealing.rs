@@ -130,9 +130,7 @@ fn a_hostile_open_realm_does_not_disturb_the_walk() {
 
 #[test]
 fn a_foreign_context_is_an_error() {
-    on_v8_thread(|| {
-        let mut isolate = v8::Isolate::new(Default::default());
-        v8::scope!(let scope, &mut isolate);
+    in_isolate(|scope| {
         let context = v8::Context::new(scope, Default::default());
         let scope = &mut v8::ContextScope::new(scope, context);
         assert!(realm::seal(scope, &[]).is_err());

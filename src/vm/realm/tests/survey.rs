@@ -22,20 +22,24 @@ const LATE: [&str; 16] = [
     "root 4 prototype",
 ];
 
+/// Runs a test of this module in a process of its own: all isolates of a process share one read-only heap, so that none from V8's own
+/// snapshot, and none that makes a snapshot, may live beside one from ours.
+fn alone(test: &str, body: impl FnOnce() + Send + 'static) {
+    const CHILD: &str = "JSMILL_TEST_SNAPSHOT";
+    if std::env::var_os(CHILD).is_some() {
+        return on_v8_thread(body);
+    }
+    let name = format!("vm::realm::tests::survey::{test}");
+    let binary = std::env::current_exe().expect("this binary");
+    let output = std::process::Command::new(binary).args(["--exact", &name]).env(CHILD, "1").output();
+    let output = output.expect("a process");
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && text.contains("1 passed"), "{text}");
+}
+
 #[test]
 fn v8_extends_the_same_objects_as_before() {
-    // In a process of its own: V8 makes no snapshot while other isolates run.
-    const CHILD: &str = "JSMILL_TEST_SNAPSHOT";
-    if std::env::var_os(CHILD).is_none() {
-        let name = "vm::realm::tests::survey::v8_extends_the_same_objects_as_before";
-        let test = std::env::current_exe().expect("this binary");
-        let output =
-            std::process::Command::new(test).args(["--exact", name]).env(CHILD, "1").output().expect("a process");
-        let text = String::from_utf8_lossy(&output.stdout);
-        assert!(output.status.success() && text.contains("1 passed"), "{text}");
-        return;
-    }
-    on_v8_thread(|| {
+    alone("v8_extends_the_same_objects_as_before", || {
         let outside = snapshot::outside().expect("a survey");
         let mut creator = v8::Isolate::snapshot_creator(None, None);
         let found = {
@@ -60,9 +64,13 @@ fn v8_extends_the_same_objects_as_before() {
 /// A sealed realm has what a plain one has, except what is left out on purpose.
 #[test]
 fn a_sealed_realm_lacks_nothing() {
-    in_sealed(|scope| {
-        let survey = include_str!("../../../../js/survey.js");
+    alone("a_sealed_realm_lacks_nothing", || {
         let outside = snapshot::outside().expect("a survey");
+        let mut isolate = v8::Isolate::new(v8::CreateParams::default().snapshot_blob(v8().startup().into()));
+        v8::scope!(let scope, &mut isolate);
+        let context = realm::sealed(scope, None).expect("a context");
+        let scope = &mut v8::ContextScope::new(scope, context);
+        let survey = include_str!("../../../../js/survey.js");
         let source = format!(
             "{survey}({:?}).extended({outside:?}).map(({{ path, keys }}) => path + ': ' + keys).join('\\n')",
             snapshot::LAZY
@@ -83,9 +91,13 @@ fn regular_expressions_stay_fast() {
             let context = make(scope, None).expect("a context");
             let scope = &mut v8::ContextScope::new(scope, context);
             run(scope, LOOP);
-            let start = std::time::Instant::now();
-            assert_eq!(run(scope, LOOP), "2400000");
-            times.push(start.elapsed());
+            // The best of several, since the machine may be busy with something else.
+            let round = || {
+                let start = std::time::Instant::now();
+                assert_eq!(run(scope, LOOP), "2400000");
+                start.elapsed()
+            };
+            times.push(std::iter::repeat_with(round).take(5).min().expect("five rounds"));
         }
         // Without the fast path this takes a hundred times as long.
         assert!(times[1] < times[0] * 10, "{times:?}");
