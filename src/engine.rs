@@ -3,16 +3,20 @@
 //! - [`Engine`] is the handle; `builder` and `config` make it from knobs.
 //! - `task` and `prepare` are the ways to call functions; `run` is one that makes requests; `live` holds the current snapshot of a script.
 //! - `queue` is what calls wait in; `worker` the loop that takes them out; `crew` starts, replaces and ends workers.
+//! - `load` measures how busy workers are; `admission` says what is refused when there is too much to do; `pressure` joins the two.
 //! - `stats` is what one sees.
 //!
 //! Invariant: every call that was accepted is answered once, whatever becomes of its worker and of the engine.
 
+mod admission;
 mod builder;
 mod config;
 mod crew;
 mod future;
 mod live;
+mod load;
 mod prepare;
+mod pressure;
 mod queue;
 mod run;
 mod stats;
@@ -20,10 +24,12 @@ mod submit;
 mod task;
 mod worker;
 
+pub use admission::{Admission, Background};
 pub use builder::EngineBuilder;
 pub use config::Pinning;
 pub use future::CallFuture;
 pub use live::{Live, Snapshot, Watch};
+pub use load::{Load, WorkerLoad};
 pub use prepare::Prepared;
 pub use run::{AnswerWith, Run, Ticket};
 pub use stats::{Stats, Stopped, WorkerStats};
@@ -119,7 +125,7 @@ impl Engine {
     /// Cancel safe: a dropped future gives the run up, wherever it is.
     ///
     /// # Errors
-    /// Those of the task; those of its limits; `ShuttingDown`.
+    /// Those of the task; those of its limits; `Shed`; `ShuttingDown`.
     pub fn run<C: Runnable>(&self, composition: C) -> impl Future<Output = Result<C::Output>> + Send + use<C> {
         let (script, work, parts) = composition.into_work();
         let pending = submit::composed(self, script, work, parts).map(Pending::new);
@@ -166,6 +172,24 @@ impl Engine {
     /// The limits of calls that do not set their own.
     pub fn limits(&self) -> Limits {
         self.shared().config.limits
+    }
+
+    /// How busy the workers are. A slice counts while it runs; the figures are 10 ms old at the most.
+    ///
+    /// ```
+    /// # fn main() -> jsmill::Result<()> {
+    /// use jsmill::{Engine, Script};
+    /// let engine = Engine::builder().workers(1).build()?;
+    /// let script = Script::new("spin.js", "function spin(ms) { for (const end = Date.now() + ms; Date.now() < end; ); }")?;
+    /// engine.task(&script).call_blocking::<()>("spin", (300,))?;
+    /// let load = engine.load();
+    /// assert!(load.one_second > 0.0 && load.one_second <= 1.0);
+    /// assert_eq!(load.one_second, load.workers[0].one_second);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn load(&self) -> Load {
+        self.shared().load()
     }
 
     /// What the engine has done and what it holds.

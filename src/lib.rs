@@ -60,10 +60,13 @@
 //! **Limits.** Wall-clock time of a slice, CPU time, deadline, stack, heap, array buffers, size and depth of values: each has a default,
 //! and an [`ErrorKind`] of its own. See [`Limits`] and [`EngineBuilder`].
 //!
+//! **Overload.** Where more calls come than the workers can do, [`Admission`] decides by their waiting time which are refused with
+//! [`Shed`](ErrorKind::Shed), and background work makes way above a [`Load`]; see [`EngineBuilder::shed`].
+//!
 //! **Conversion.** By serde, in both directions, under a [`Policy`]: a value keeps its meaning, or the call fails with the path of the
 //! culprit. See [`conversion`] for the tables.
 //!
-//! **Observing.** [`Engine::stats`], [`metrics`], `tracing` spans `call` and `slice` under the target `jsmill`, and `console` of scripts
+//! **Observing.** [`Engine::stats`], [`Engine::load`], [`metrics`], `tracing` spans `call` and `slice` under the target `jsmill`, and `console` of scripts
 //! under `jsmill::console`.
 //!
 //! # Decisions
@@ -101,8 +104,8 @@ mod watchdog;
 mod wire;
 
 pub use engine::{
-    AnswerWith, CallFuture, Engine, EngineBuilder, Live, Pinning, Prepared, Rejected, Run, Snapshot, Stats, Stopped,
-    TaskBuilder, Ticket, Watch, WorkerStats,
+    Admission, AnswerWith, Background, CallFuture, Engine, EngineBuilder, Live, Load, Pinning, Prepared, Rejected, Run,
+    Snapshot, Stats, Stopped, TaskBuilder, Ticket, Watch, WorkerLoad, WorkerStats,
 };
 pub use error::{Error, ErrorKind, Finding, Frame, ReplyFault, Result, Scale, ScriptError, Spent};
 pub use exec::{

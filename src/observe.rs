@@ -16,6 +16,8 @@ pub(crate) struct Meters {
     pub(crate) slice_seconds: Histogram,
     pub(crate) cpu_seconds: Histogram,
     pub(crate) queue_length: [Gauge; 3],
+    /// Over one second, and over ten.
+    pub(crate) load: [Gauge; 2],
     pub(crate) context_hits: Counter,
     pub(crate) context_misses: Counter,
     pub(crate) contexts_built: Counter,
@@ -66,6 +68,7 @@ impl Meters {
             slice_seconds: histogram!("jsmill_slice_seconds"),
             cpu_seconds: histogram!("jsmill_cpu_seconds"),
             queue_length: priorities.map(|name| gauge!("jsmill_queue_length", "priority" => name)),
+            load: ["1s", "10s"].map(|window| gauge!("jsmill_load", "window" => window)),
             context_hits: counter!("jsmill_context_hits_total"),
             context_misses: counter!("jsmill_context_misses_total"),
             contexts_built: counter!("jsmill_contexts_built_total"),

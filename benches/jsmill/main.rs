@@ -4,6 +4,7 @@
 //! - `context`: making a context, beside what V8 itself needs.
 //! - `convert`: documents into and out of JavaScript, beside JSON text.
 //! - `suspend`: a pause and its end, beside a thread for each task, and the memory of a paused call.
+//! - `queue`: the way through a queue that is never empty, and a call that finds no room.
 //! - `limits`, `swap`, `value`: the price of arming limits, of replacing a script, of passing settings.
 //!
 //! `cargo bench` measures all, `cargo bench -- call/` one group, `cargo bench -- --test` runs each once.
@@ -13,6 +14,7 @@ mod call;
 mod context;
 mod convert;
 mod limits;
+mod queue;
 mod raw;
 mod suspend;
 mod swap;
@@ -21,5 +23,15 @@ mod work;
 
 use criterion::{criterion_group, criterion_main};
 
-criterion_group!(benches, call::all, limits::all, context::all, value::all, swap::all, convert::all, suspend::all);
+criterion_group!(
+    benches,
+    call::all,
+    queue::all,
+    limits::all,
+    context::all,
+    value::all,
+    swap::all,
+    convert::all,
+    suspend::all
+);
 criterion_main!(benches);

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::Engine;
+use super::admission::{Admission, Background};
 use super::config::{Options, Pinning};
 use crate::error::Result;
 use crate::exec::{HostAsync, HostFunctions, Limits, Priority};
@@ -79,6 +80,28 @@ impl EngineBuilder {
     /// `QueueFull`.
     pub fn queue_depth(mut self, priority: Priority, depth: usize) -> Self {
         self.options.queue_depth[priority as usize] = depth;
+        self
+    }
+
+    /// Which calls are refused with `Shed` because they have waited for too long in a queue that does not get shorter. Default:
+    /// [`Admission::Deadline`], which concerns calls with a deadline only. Costs some nanoseconds a call. Does not cover calls that run.
+    pub fn admission(mut self, admission: Admission) -> Self {
+        self.options.admission = admission;
+        self
+    }
+
+    /// The load of the last second (see [`Engine::load`]) from which on background calls make way for more urgent ones, and the one below
+    /// which they are welcome again. Default: 0.9 and 0.7; `shed(1.0, 1.0)` lets them come whatever the load. Concerns them only while
+    /// calls of another priority wait or have come within the last second: background work on its own may use the workers up. Load is
+    /// looked at every 100 ms.
+    pub fn shed(mut self, high: f64, low: f64) -> Self {
+        self.options.shed = (high, low);
+        self
+    }
+
+    /// What becomes of background calls that have to make way. Default: [`Background::Refuse`].
+    pub fn background(mut self, background: Background) -> Self {
+        self.options.background = background;
         self
     }
 

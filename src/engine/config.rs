@@ -3,6 +3,7 @@
 use std::num::NonZeroUsize;
 use std::time::Duration;
 
+use super::admission::{Admission, Background};
 use crate::error::{Error, Result};
 use crate::exec::{HostFunctions, Limits, RuntimeOptions};
 use crate::units::Bytes;
@@ -30,6 +31,9 @@ pub(super) struct Options {
     pub(super) heap_limit: Bytes,
     pub(super) buffer_limit: Bytes,
     pub(super) queue_depth: [usize; 3],
+    pub(super) admission: Admission,
+    pub(super) shed: (f64, f64),
+    pub(super) background: Background,
     pub(super) limits: Limits,
     pub(super) grace: Duration,
     pub(super) shutdown_timeout: Duration,
@@ -63,6 +67,9 @@ impl Default for Options {
             heap_limit: Bytes::mib(256),
             buffer_limit: Bytes::mib(256),
             queue_depth: [1024; 3],
+            admission: Admission::default(),
+            shed: (0.9, 0.7),
+            background: Background::default(),
             limits: Limits::default(),
             grace: Duration::from_secs(1),
             shutdown_timeout: Duration::from_secs(10),
@@ -94,6 +101,9 @@ pub(super) struct Config {
     pub(super) cores: Vec<usize>,
     pub(super) stack_size: Bytes,
     pub(super) queue_depth: [usize; 3],
+    pub(super) admission: Admission,
+    pub(super) shed: (f64, f64),
+    pub(super) background: Background,
     pub(super) limits: Limits,
     pub(super) grace: Duration,
     pub(super) shutdown_timeout: Duration,
@@ -132,6 +142,9 @@ impl Options {
             cores: pinned,
             stack_size: self.stack_size,
             queue_depth: self.queue_depth,
+            admission: self.admission,
+            shed: self.shed,
+            background: self.background,
             limits: self.limits,
             grace: self.grace,
             shutdown_timeout: self.shutdown_timeout,
@@ -202,6 +215,17 @@ impl Options {
             if !is_identifier(name) {
                 return refuse(format!("the host function `{name}` has a name that scripts cannot write"));
             }
+        }
+        self.admission.check()?;
+        let (high, low) = self.shed;
+        // Written so that what is no number is refused.
+        if !(high > 0.0 && high <= 1.0) {
+            return refuse(format!("the upper threshold of `shed` is {high}: it must be above 0.0, and 1.0 at most"));
+        }
+        if !(low >= 0.0 && low <= high) {
+            return refuse(format!(
+                "the lower threshold of `shed` is {low}: it must be between 0.0 and the upper one with {high}"
+            ));
         }
         self.limits.check()?;
         if self.grace < Duration::from_millis(1) {

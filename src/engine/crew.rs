@@ -1,26 +1,48 @@
 //! The workers of an engine: started, lost, replaced, ended.
 
+use std::hash::BuildHasher;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 use parking_lot::{Condvar, Mutex};
+use rustc_hash::FxBuildHasher;
 
+use super::admission::{Background, Gate};
 use super::config::Config;
+use super::load::{Load, Reading};
+use super::pressure::{Pressure, SOON, USUAL};
 use super::queue::{Queue, Queued};
 use super::stats::Stats;
 use super::worker::{self, Ending, Link, Mail};
 use crate::channel::HostRuntime;
 use crate::clock::Moment;
 use crate::error::{Error, ErrorKind, Result};
-use crate::exec::{CallCore, Mode, PendingCount, Priority, deadline, release, stopped};
+use crate::exec::{Caching, CallCore, Mode, PendingCount, Priority, deadline, release, stopped};
 use crate::observe::Meters;
+use crate::script::Isolation;
 use crate::vm::{self, CodeCache, Platform};
 use crate::watchdog::{Stop, Watchdog, Watched};
 
 pub(super) type CallQueue = Queue<Arc<dyn CallCore>>;
 
 impl Queued for Arc<dyn CallCore> {
+    fn submitted(&self) -> Moment {
+        self.meta().submitted
+    }
+
+    fn home(&self) -> Option<u64> {
+        let meta = self.meta();
+        if meta.script.isolation() == Isolation::Fresh {
+            return None;
+        }
+        match &meta.caching {
+            Caching::Memory => Some(FxBuildHasher.hash_one((Arc::as_ptr(&meta.script), self.kind()))),
+            Caching::Stable(key) => Some(FxBuildHasher.hash_one((key, self.kind()))),
+            Caching::None => None,
+        }
+    }
+
     fn deadline(&self) -> Moment {
         self.meta().deadline
     }
@@ -49,6 +71,7 @@ pub(super) struct Shared {
     /// Host calls, timers and the like that are pending.
     pub(super) pending: Arc<PendingCount>,
     pub(super) meters: Meters,
+    pressure: Pressure,
     platform: &'static Platform,
     crew: Mutex<Crew>,
     /// Workers that run, without the lost ones.
@@ -121,10 +144,11 @@ impl Shared {
     pub(super) fn start(config: Config) -> Result<Arc<Self>> {
         let platform = vm::start(&config.flags)?;
         let watchdog = Watchdog::start()?;
-        let queue = Arc::new(CallQueue::new(config.queue_depth));
+        let queue = Arc::new(CallQueue::new(config.queue_depth, config.admission));
         let outside = Arc::new(Outside::new());
         watchdog.watch(Arc::new(QueueWatch { queue: queue.clone(), outside: outside.clone() }));
         let workers = config.workers;
+        let (high, low) = config.shed;
         let shared = Arc::new(Shared {
             queue,
             outside,
@@ -133,6 +157,7 @@ impl Shared {
             host_runtime: Arc::new(HostRuntime::new(config.host_runtime.clone())),
             pending: Arc::new(PendingCount::new(config.pending)),
             meters: Meters::new(Priority::ALL.map(Priority::name)),
+            pressure: Pressure::new(Moment::now(), workers, Gate::new(high, low)),
             platform,
             crew: Mutex::new(Crew { links: vec![None; workers], lost: 0, lost_total: 0 }),
             alive: AtomicUsize::new(0),
@@ -298,6 +323,47 @@ impl Shared {
             meter.increment(now.saturating_sub(before));
         }
         *before = now;
+        drop(before);
+        self.sample_load();
+    }
+
+    /// Takes a sample of the load if the last one is that old.
+    fn sample(&self, age: Duration) {
+        let now = Moment::now();
+        if !self.pressure.is_due(now, age) {
+            return;
+        }
+        let readings: Vec<Option<Reading>> =
+            self.crew.lock().links.iter().map(|link| link.as_ref().map(|link| link.reading())).collect();
+        self.pressure.feed(now, &readings, self.queue.was_urgent(), |load, closed| {
+            for (gauge, load) in self.meters.load.iter().zip([load.one_second, load.ten_seconds]) {
+                gauge.set(load);
+            }
+            self.queue.park(closed && self.config.background == Background::Park);
+        });
+    }
+
+    /// The same at the usual pace.
+    pub(super) fn sample_load(&self) {
+        self.sample(USUAL);
+    }
+
+    pub(super) fn load(&self) -> Load {
+        self.sample(SOON);
+        self.pressure.load()
+    }
+
+    /// Whether calls of that priority are refused now, so that more urgent ones keep their latency.
+    pub(super) fn sheds(&self, priority: Priority) -> bool {
+        if priority != Priority::Background
+            || self.config.background != Background::Refuse
+            || !self.pressure.is_closed()
+        {
+            return false;
+        }
+        // The load may have fallen since, while everybody slept.
+        self.sample_load();
+        self.pressure.is_closed()
     }
 
     pub(super) fn stats(&self) -> Stats {

@@ -1,26 +1,52 @@
 //! Calls that wait for a worker: bounded, a lane for each priority.
 //!
+//! - `Queue` is the lock around the lanes, the room in them, and the workers that sleep for want of work.
+//! - `lane` decides which entry of a priority is next; `delay` says whether it is overloaded; `warmth` knows which worker has which context.
+//!
+//! There is no scheduler apart from these: workers come for work when they have time for it, so the only choices are which entry a worker
+//! takes (`Lane::pop`), and which sleeping worker is woken for an entry (`Queue::push`).
+//!
+//! Invariant: an entry that was accepted comes out once, by `pop`, as one that was shed, or by `take_due`, `drain` or `try_room`, and its room
+//! is free then. No more entries are in a lane than it has room for. While an entry may be taken, no worker that may take it falls asleep.
 //! Generic over the calls, so that it is tested without V8.
 
-use std::collections::VecDeque;
+mod delay;
+mod lane;
+mod warmth;
+
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::thread::Thread;
 
 use parking_lot::Mutex;
 use tokio::sync::Semaphore;
 
+use super::admission::Admission;
 use crate::clock::Moment;
 use crate::exec::Priority;
+use lane::Lane;
+pub(super) use warmth::Warmth;
 
 /// What the queue has to know of what it holds.
 pub(super) trait Queued {
+    fn submitted(&self) -> Moment;
     fn deadline(&self) -> Moment;
+    /// Whether it may still be live when its first slice is over.
+    fn suspends(&self) -> bool;
+    /// A hash of what its context belongs to; `None` where it gets one of its own.
+    fn home(&self) -> Option<u64>;
     /// Whether nobody waits for it any more.
     fn is_over(&self) -> bool;
-    /// Whether it may stay with its worker after its first slice.
-    fn suspends(&self) -> bool;
     /// Lets go of it.
     fn release(self);
+}
+
+/// A worker that wants an entry.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Taker {
+    pub(super) now: Moment,
+    pub(super) worker: usize,
+    /// Whether it may take one that suspends: it has fewer live tasks than its limit.
+    pub(super) may_suspend: bool,
 }
 
 /// Room for one entry of a lane. The entry takes it over; dropped without one, it gives the room back.
@@ -40,15 +66,29 @@ pub(super) struct Queue<T> {
     inner: Mutex<Inner<T>>,
     rooms: [Semaphore; 3],
     depths: [usize; 3],
-    length: AtomicUsize,
+    admission: Admission,
+    warmth: Warmth,
+    /// How many entries may be taken now that do not suspend, and that do.
+    ready: [AtomicUsize; 2],
+    /// Whether an urgent entry has come since this was last asked.
+    urgent: AtomicBool,
     /// The earliest deadline of an entry, or earlier.
     earliest: AtomicU64,
     closed: AtomicBool,
 }
 
 struct Inner<T> {
-    lanes: [VecDeque<T>; 3],
-    sleepers: Vec<Thread>,
+    lanes: [Lane<T>; 3],
+    /// Whether background entries stay where they are.
+    parked: bool,
+    /// Those that slept for the longest time come first.
+    sleepers: Vec<Sleeper>,
+}
+
+struct Sleeper {
+    thread: Thread,
+    worker: usize,
+    may_suspend: bool,
 }
 
 /// Why there is no room.
@@ -59,12 +99,19 @@ pub(super) enum NoRoom {
 }
 
 impl<T: Queued> Queue<T> {
-    pub(super) fn new(depths: [usize; 3]) -> Self {
+    pub(super) fn new(depths: [usize; 3], admission: Admission) -> Self {
         Queue {
-            inner: Mutex::new(Inner { lanes: Default::default(), sleepers: Vec::new() }),
+            inner: Mutex::new(Inner {
+                lanes: std::array::from_fn(|_| Lane::new()),
+                parked: false,
+                sleepers: Vec::new(),
+            }),
             rooms: depths.map(Semaphore::new),
             depths,
-            length: AtomicUsize::new(0),
+            admission,
+            warmth: Warmth::new(),
+            ready: Default::default(),
+            urgent: AtomicBool::new(false),
             earliest: AtomicU64::new(Moment::NEVER.to_nanos()),
             closed: AtomicBool::new(false),
         }
@@ -107,52 +154,68 @@ impl<T: Queued> Queue<T> {
         }
     }
 
-    /// Adds an entry, and wakes a worker if one sleeps. Gives the entry back when the queue is closed.
+    /// Adds an entry, and wakes a worker if one sleeps: one that is warm for it, else the one that fell asleep last. Gives the entry back
+    /// when the queue is closed.
     pub(super) fn push(&self, priority: Priority, room: Room<'_>, entry: T) -> Result<(), T> {
-        let deadline = entry.deadline();
+        let (deadline, home, suspends) = (entry.deadline(), entry.home(), entry.suspends());
+        let patience = self.admission.patience(entry.submitted(), deadline);
         let sleeper = {
             let mut inner = self.inner.lock();
             if self.closed.load(Ordering::Relaxed) {
                 return Err(entry);
             }
-            inner.lanes[priority as usize].push_back(entry);
-            self.length.fetch_add(1, Ordering::Release);
-            inner.sleepers.pop()
+            let is_warm = |worker| home.is_some_and(|home| self.warmth.is_warm(home, worker));
+            let is_parked = inner.parked && priority == Priority::Background;
+            let sleeper = if is_parked { None } else { inner.sleeper_for(suspends, is_warm) };
+            let kept_for = sleeper.as_ref().map(|sleeper| sleeper.worker).filter(|worker| is_warm(*worker));
+            inner.lanes[priority as usize].push(entry, patience, home, kept_for);
+            self.count(&inner);
+            sleeper
         };
         // The room belongs to the entry now, and comes back when that is taken out.
         std::mem::forget(room);
         if deadline != Moment::NEVER {
             self.earliest.fetch_min(deadline.to_nanos(), Ordering::SeqCst);
         }
-        if let Some(thread) = sleeper {
-            thread.unpark();
+        // Read first: a write would take the cache line away from the other callers.
+        if priority != Priority::Background && !self.urgent.load(Ordering::Relaxed) {
+            self.urgent.store(true, Ordering::Relaxed);
+        }
+        if let Some(sleeper) = sleeper {
+            sleeper.thread.unpark();
         }
         Ok(())
     }
 
-    /// The most urgent entry; without `may_suspend`, the most urgent one that does not suspend.
-    pub(super) fn pop(&self, may_suspend: bool) -> Option<T> {
-        if self.is_empty() {
+    /// The most urgent entry that the worker may take and that is not kept for another worker. Those that are refused for their waiting
+    /// are added to `shed`.
+    pub(super) fn pop(&self, taker: &Taker, shed: &mut Vec<T>) -> Option<T> {
+        if !self.has_work(taker.may_suspend) {
             return None;
         }
-        let (lane, entry) = {
+        let mut freed = [0; 3];
+        let found = {
             let mut inner = self.inner.lock();
-            let take = |entries: &mut VecDeque<T>| {
-                if may_suspend {
-                    return entries.pop_front();
+            let takeable = inner.takeable();
+            let mut found = None;
+            for (lane, freed) in inner.lanes[..takeable].iter_mut().zip(&mut freed) {
+                let before = shed.len();
+                found = lane.pop(taker, &self.warmth, shed);
+                *freed = shed.len() - before + usize::from(found.is_some());
+                if found.is_some() {
+                    break;
                 }
-                entries.iter().position(|entry| !entry.suspends()).and_then(|at| entries.remove(at))
-            };
-            let found = inner.lanes.iter_mut().enumerate().find_map(|(lane, entries)| Some((lane, take(entries)?)))?;
-            self.length.fetch_sub(1, Ordering::Release);
+            }
+            self.count(&inner);
             found
         };
-        self.rooms[lane].add_permits(1);
-        Some(entry)
+        self.free(freed);
+        found
     }
 
-    pub(super) fn is_empty(&self) -> bool {
-        self.length.load(Ordering::Acquire) == 0
+    /// Whether there is an entry to take, for a worker that may take one that suspends or may not.
+    pub(super) fn has_work(&self, may_suspend: bool) -> bool {
+        self.ready[0].load(Ordering::Acquire) > 0 || (may_suspend && self.ready[1].load(Ordering::Acquire) > 0)
     }
 
     pub(super) fn is_closed(&self) -> bool {
@@ -162,41 +225,72 @@ impl<T: Queued> Queue<T> {
     /// How many wait, by priority.
     pub(super) fn lengths(&self) -> [usize; 3] {
         let inner = self.inner.lock();
-        std::array::from_fn(|lane| inner.lanes[lane].len())
+        std::array::from_fn(|lane| inner.lanes[lane].lengths().iter().sum())
     }
 
-    /// The calling worker is about to sleep: whoever adds an entry wakes it. False where there is work already.
-    pub(super) fn announce_sleep(&self) -> bool {
+    /// Whether an entry that is more urgent than background work waits, or has come since this was last asked.
+    pub(super) fn was_urgent(&self) -> bool {
+        let came = self.urgent.swap(false, Ordering::Relaxed);
+        let lengths = self.lengths();
+        came || lengths[Priority::Critical as usize] + lengths[Priority::Normal as usize] > 0
+    }
+
+    /// What is known of the workers' contexts.
+    pub(super) fn warmth(&self) -> &Warmth {
+        &self.warmth
+    }
+
+    /// Background entries stay where they are from now on, or may be taken again. A closed queue is emptied, so nothing stays there.
+    pub(super) fn park(&self, parked: bool) {
+        let woken = {
+            let mut inner = self.inner.lock();
+            let parked = parked && !self.closed.load(Ordering::Relaxed);
+            if inner.parked == parked {
+                return;
+            }
+            inner.parked = parked;
+            self.count(&inner);
+            if parked { Vec::new() } else { std::mem::take(&mut inner.sleepers) }
+        };
+        woken.into_iter().for_each(|sleeper| sleeper.thread.unpark());
+    }
+
+    /// The calling worker is about to sleep: whoever adds an entry that it may take wakes it. False where there is one already.
+    pub(super) fn announce_sleep(&self, worker: usize, may_suspend: bool) -> bool {
         let mut inner = self.inner.lock();
-        if inner.lanes.iter().any(|lane| !lane.is_empty()) {
+        if self.has_work(may_suspend) {
             return false;
         }
-        inner.sleepers.push(std::thread::current());
+        inner.sleepers.push(Sleeper { thread: std::thread::current(), worker, may_suspend });
         true
     }
 
     /// The calling worker is awake again.
     pub(super) fn announce_awake(&self) {
         let own = std::thread::current().id();
-        self.inner.lock().sleepers.retain(|thread| thread.id() != own);
+        self.inner.lock().sleepers.retain(|sleeper| sleeper.thread.id() != own);
     }
 
     /// A worker that was woken for an entry, or might have been, goes away: another one gets the wake-up.
     pub(super) fn pass_on(&self) {
         let sleeper = {
             let mut inner = self.inner.lock();
-            if inner.lanes.iter().all(VecDeque::is_empty) { None } else { inner.sleepers.pop() }
+            let suspends = !self.has_work(false);
+            if self.has_work(true) { inner.sleeper_for(suspends, |_| false) } else { None }
         };
-        if let Some(thread) = sleeper {
-            thread.unpark();
+        if let Some(sleeper) = sleeper {
+            sleeper.thread.unpark();
         }
     }
 
-    /// Takes no more entries. Those who wait for room get `Closed`.
+    /// Takes no more entries. Those who wait for room get `Closed`, and nothing is parked any more.
     pub(super) fn close(&self) {
-        let _inner = self.inner.lock();
-        self.closed.store(true, Ordering::Release);
-        self.rooms.iter().for_each(Semaphore::close);
+        {
+            let _inner = self.inner.lock();
+            self.closed.store(true, Ordering::Release);
+            self.rooms.iter().for_each(Semaphore::close);
+        }
+        self.park(false);
     }
 
     /// When an entry may be due, at the earliest.
@@ -211,7 +305,7 @@ impl<T: Queued> Queue<T> {
         let due = self.take(|entry| entry.deadline() <= now);
         let left = {
             let inner = self.inner.lock();
-            inner.lanes.iter().flatten().map(Queued::deadline).min().unwrap_or(Moment::NEVER)
+            inner.lanes.iter().flat_map(Lane::entries).map(Queued::deadline).min().unwrap_or(Moment::NEVER)
         };
         self.earliest.fetch_min(left.to_nanos(), Ordering::SeqCst);
         due
@@ -224,140 +318,57 @@ impl<T: Queued> Queue<T> {
 
     fn take(&self, which: impl Fn(&T) -> bool) -> Vec<T> {
         let mut taken = Vec::new();
-        let mut counts = [0; 3];
+        let mut freed = [0; 3];
         {
             let mut inner = self.inner.lock();
-            for (lane, count) in inner.lanes.iter_mut().zip(&mut counts) {
+            for (lane, freed) in inner.lanes.iter_mut().zip(&mut freed) {
                 let before = taken.len();
-                for _ in 0..lane.len() {
-                    let Some(entry) = lane.pop_front() else { break };
-                    if which(&entry) { taken.push(entry) } else { lane.push_back(entry) }
-                }
-                *count = taken.len() - before;
+                lane.take(&which, &mut taken);
+                *freed = taken.len() - before;
             }
-            self.length.fetch_sub(taken.len(), Ordering::Release);
+            self.count(&inner);
         }
-        for (room, count) in self.rooms.iter().zip(counts) {
-            room.add_permits(count);
-        }
+        self.free(freed);
         taken
+    }
+
+    /// The lock is held: what can be taken is seen by those who look without it.
+    fn count(&self, inner: &Inner<T>) {
+        let mut ready = [0; 2];
+        for lane in &inner.lanes[..inner.takeable()] {
+            let [steady, suspending] = lane.lengths();
+            ready[0] += steady;
+            ready[1] += suspending;
+        }
+        for (shown, ready) in self.ready.iter().zip(ready) {
+            shown.store(ready, Ordering::Release);
+        }
+    }
+
+    /// Gives the room of entries back.
+    fn free(&self, freed: [usize; 3]) {
+        for (room, count) in self.rooms.iter().zip(freed) {
+            if count > 0 {
+                room.add_permits(count);
+            }
+        }
+    }
+}
+
+impl<T> Inner<T> {
+    /// From how many lanes, beginning with the most urgent, entries are taken.
+    fn takeable(&self) -> usize {
+        if self.parked { Priority::Background as usize } else { self.lanes.len() }
+    }
+
+    /// Takes the sleeper for an entry off the list: a warm one, else the one that fell asleep last.
+    fn sleeper_for(&mut self, suspends: bool, is_warm: impl Fn(usize) -> bool) -> Option<Sleeper> {
+        let can = |sleeper: &Sleeper| sleeper.may_suspend || !suspends;
+        let warm = self.sleepers.iter().rposition(|sleeper| can(sleeper) && is_warm(sleeper.worker));
+        let at = warm.or_else(|| self.sleepers.iter().rposition(can))?;
+        Some(self.sleepers.remove(at))
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use std::sync::Arc;
-    use std::time::Duration;
-
-    #[derive(Debug, PartialEq, Clone)]
-    struct Entry {
-        id: u32,
-        deadline: Moment,
-        over: bool,
-    }
-
-    impl Queued for Entry {
-        fn deadline(&self) -> Moment {
-            self.deadline
-        }
-        fn is_over(&self) -> bool {
-            self.over
-        }
-        fn suspends(&self) -> bool {
-            false
-        }
-        fn release(self) {}
-    }
-
-    fn entry(id: u32) -> Entry {
-        Entry { id, deadline: Moment::NEVER, over: false }
-    }
-
-    fn push(queue: &Queue<Entry>, priority: Priority, entry: Entry) {
-        let room = queue.try_room(priority).unwrap();
-        queue.push(priority, room, entry).unwrap();
-    }
-
-    #[test]
-    fn the_most_urgent_first_and_each_lane_in_order() {
-        let queue = Queue::new([8; 3]);
-        push(&queue, Priority::Background, entry(1));
-        push(&queue, Priority::Normal, entry(2));
-        push(&queue, Priority::Critical, entry(3));
-        push(&queue, Priority::Normal, entry(4));
-        let order: Vec<_> = std::iter::from_fn(|| queue.pop(true)).map(|entry| entry.id).collect();
-        assert_eq!(order, [3, 2, 4, 1]);
-    }
-
-    #[test]
-    fn a_full_lane_refuses_and_the_others_do_not() {
-        let queue = Queue::new([1, 2, 1]);
-        push(&queue, Priority::Normal, entry(1));
-        push(&queue, Priority::Normal, entry(2));
-        assert_eq!(queue.try_room(Priority::Normal).err(), Some(NoRoom::Full { depth: 2 }));
-        drop(queue.try_room(Priority::Critical).unwrap());
-        push(&queue, Priority::Critical, entry(3));
-        queue.pop(true);
-        assert!(queue.try_room(Priority::Critical).is_ok());
-    }
-
-    #[test]
-    fn an_abandoned_entry_makes_way() {
-        let queue = Queue::new([1; 3]);
-        push(&queue, Priority::Normal, Entry { over: true, ..entry(1) });
-        push(&queue, Priority::Normal, entry(2));
-        assert_eq!(queue.pop(true), Some(entry(2)));
-        assert_eq!(queue.pop(true), None);
-    }
-
-    #[test]
-    fn due_entries_are_taken_out_and_the_next_deadline_is_kept() {
-        let queue = Queue::new([8; 3]);
-        let at = |nanos| Entry { deadline: Moment::from_nanos(nanos), ..entry(nanos as u32) };
-        for (nanos, priority) in [(30, Priority::Normal), (10, Priority::Background), (20, Priority::Normal)] {
-            push(&queue, priority, at(nanos));
-        }
-        assert_eq!(queue.earliest_deadline(), Moment::from_nanos(10));
-        assert_eq!(queue.take_due(Moment::from_nanos(20)), [at(20), at(10)]);
-        assert_eq!(queue.earliest_deadline(), Moment::from_nanos(30));
-        assert_eq!(queue.lengths(), [0, 1, 0]);
-        let rooms: Vec<_> = (0..7).map(|_| queue.try_room(Priority::Normal).unwrap()).collect();
-        assert!(queue.try_room(Priority::Normal).is_err());
-        drop(rooms);
-    }
-
-    #[tokio::test]
-    async fn waiting_for_room_is_fair_and_can_be_given_up() {
-        let queue = Arc::new(Queue::new([1; 3]));
-        push(&queue, Priority::Normal, entry(1));
-        let given_up = tokio::time::timeout(Duration::from_millis(5), queue.room(Priority::Normal)).await;
-        assert!(given_up.is_err());
-        let waiter = tokio::spawn({
-            let queue = queue.clone();
-            async move {
-                let room = queue.room(Priority::Normal).await.unwrap();
-                queue.push(Priority::Normal, room, entry(2)).unwrap();
-            }
-        });
-        tokio::task::yield_now().await;
-        assert_eq!(queue.pop(true), Some(entry(1)));
-        waiter.await.unwrap();
-        assert_eq!(queue.pop(true), Some(entry(2)));
-    }
-
-    #[tokio::test]
-    async fn closing_refuses_those_who_wait_and_those_who_come() {
-        let queue = Arc::new(Queue::new([1; 3]));
-        push(&queue, Priority::Normal, entry(1));
-        let waiter = tokio::spawn({
-            let queue = queue.clone();
-            async move { queue.room(Priority::Normal).await.err() }
-        });
-        tokio::task::yield_now().await;
-        queue.close();
-        assert_eq!(waiter.await.unwrap(), Some(NoRoom::Closed));
-        assert_eq!(queue.try_room(Priority::Critical).err(), Some(NoRoom::Closed));
-        assert_eq!(queue.drain(), [entry(1)]);
-    }
-}
+mod tests;

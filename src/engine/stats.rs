@@ -134,6 +134,11 @@ impl Counters {
         }
     }
 
+    /// The CPU time spent in slices that are over.
+    pub(super) fn cpu(&self) -> Duration {
+        Duration::from_nanos(self.cpu.load(Ordering::Relaxed))
+    }
+
     pub(super) fn stats(&self, figures: &RuntimeFigures) -> WorkerStats {
         let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         let stopped = |stop: Stop| get(&self.stopped[stop as usize - 1]);

@@ -57,6 +57,15 @@ fn refused(shared: &Shared, call: &dyn CallCore, why: NoRoom) -> Error {
     Error::at(error, call.meta().script.name(), call.name())
 }
 
+/// The error of a call that the engine is too busy for.
+fn shed(shared: &Shared, call: &dyn CallCore) -> Option<Error> {
+    if !shared.sheds(call.meta().priority) {
+        return None;
+    }
+    shared.meters.refused.increment(1);
+    Some(Error::at(ErrorKind::Shed.into(), call.meta().script.name(), call.name()))
+}
+
 fn push(shared: &Shared, room: Room<'_>, call: Arc<dyn CallCore>) -> Result<()> {
     if let Some(error) = shared.starved() {
         return Err(error.at(call.meta().script.name(), call.name()));
@@ -139,6 +148,9 @@ pub(super) async fn run<W: Work>(shared: &Shared, pending: Pending<W>) -> Result
 
 /// Puts a call into the queue if there is room. `None` where there is none, for its caller to wait.
 pub(super) fn enqueue_now(shared: &Shared, call: &Arc<dyn CallCore>) -> Option<Result<()>> {
+    if let Some(error) = shed(shared, &**call) {
+        return Some(Err(error));
+    }
     match shared.queue.try_room(call.meta().priority) {
         Ok(room) => Some(push(shared, room, call.clone())),
         Err(NoRoom::Closed) => Some(Err(refused(shared, &**call, NoRoom::Closed))),
@@ -148,6 +160,9 @@ pub(super) fn enqueue_now(shared: &Shared, call: &Arc<dyn CallCore>) -> Option<R
 
 /// Puts a call into the queue if there is room, or says why not.
 pub(super) fn try_enqueue(shared: &Shared, call: &Arc<dyn CallCore>) -> Result<()> {
+    if let Some(error) = shed(shared, &**call) {
+        return Err(error);
+    }
     match shared.queue.try_room(call.meta().priority) {
         Ok(room) => push(shared, room, call.clone()),
         Err(why) => Err(refused(shared, &**call, why)),

@@ -172,7 +172,7 @@ impl<'e> TaskBuilder<'e> {
     ///
     /// # Errors
     /// `NoSuchFunction`; `Script` with what was thrown; `Convert` with the path; `Compile` when the script cannot be loaded; those of the
-    /// limits; `WorkerLost`; `ShuttingDown`.
+    /// limits; `Shed`; `WorkerLost`; `ShuttingDown`.
     pub fn call<R: DeserializeOwned + Send + 'static>(self, function: &str, args: impl Args) -> CallFuture<R> {
         let call = self.options.call::<R, ()>(Way::Call, self.script, function.into(), &args);
         CallFuture::new(self.engine.shared(), call)
@@ -261,7 +261,7 @@ impl<'e> TaskBuilder<'e> {
     /// The same without waiting for room: where the queue is full, the arguments come back at once.
     ///
     /// # Errors
-    /// `QueueFull` and whatever else keeps the call from being queued, with the arguments.
+    /// `QueueFull`, `Shed`, and whatever else keeps the call from being queued, with the arguments.
     pub fn try_call<R: DeserializeOwned + Send + 'static, A: Args>(
         self,
         function: &str,

@@ -16,6 +16,8 @@ use parking_lot::Mutex;
 use slab::Slab;
 
 use super::crew::Shared;
+use super::load::Reading;
+use super::queue::{Queued, Taker};
 use super::stats::Counters;
 use crate::clock::Moment;
 use crate::error::{ErrorKind, Result};
@@ -143,6 +145,15 @@ impl Link {
         current.into_iter().chain(calls).chain(paused).collect()
     }
 
+    /// The clocks of the worker, for the load.
+    pub(super) fn reading(&self) -> Reading {
+        let slices = self.counters.cpu();
+        // Afterwards: a slice that ends in between is missing in this reading rather than twice in it.
+        let (running, thread) =
+            self.slot.get().map_or((None, Duration::ZERO), |slot| (slot.running_since(), slot.cpu_time()));
+        Reading { slices, running, thread }
+    }
+
     fn mail(&self) -> Option<Mail> {
         if !self.has_mail.load(Ordering::Acquire) {
             return None;
@@ -184,6 +195,8 @@ struct Worker {
     typical: Duration,
     /// How many spins in a row found nothing.
     idle_spins: u32,
+    /// Calls that are to be refused. Kept for its memory.
+    shed: Vec<Arc<dyn CallCore>>,
 }
 
 /// The body of a worker's thread. Reports whether it could start, and returns when the worker has ended.
@@ -227,9 +240,12 @@ impl Worker {
             })
         };
         let on_long = {
-            let link = link.clone();
+            let (shared, link) = (Arc::downgrade(shared), link.clone());
             Box::new(move |now| {
                 link.wake_answered();
+                if let Some(shared) = shared.upgrade() {
+                    shared.sample_load();
+                }
                 link.current.lock().as_ref().is_some_and(|call| call.is_overdue(now))
             })
         };
@@ -240,6 +256,8 @@ impl Worker {
         let runtime = Runtime::new(shared.config.runtime.clone(), shared.code.clone(), interrupt, slot.clone(), ops);
         let runtime = runtime.inspect_err(|_| slot.retire())?;
         shared.meters.isolates.increment(1);
+        // What a worker that had this place before was warm for is gone.
+        shared.queue.warmth().wipe(link.index);
         Ok(Worker {
             shared: shared.clone(),
             link: link.clone(),
@@ -250,6 +268,7 @@ impl Worker {
             ended: Moment::now(),
             typical: SHORT,
             idle_spins: 0,
+            shed: Vec::new(),
         })
     }
 
@@ -272,10 +291,10 @@ impl Worker {
             } else if let Some((task, job)) = self.due(now) {
                 self.resume(task, job, now);
                 last_end = Some(self.ended.max(now));
-            } else if let Some(call) = self.shared.queue.pop(self.has_room()) {
+            } else if let Some(call) = self.take(now) {
                 self.start(call, now);
                 last_end = Some(self.ended.max(now));
-            } else if self.shared.queue.is_closed() && self.runtime.live() == 0 && self.shared.queue.is_empty() {
+            } else if self.shared.queue.is_closed() && self.runtime.live() == 0 && !self.shared.queue.has_work(true) {
                 return;
             } else {
                 last_end = None;
@@ -292,6 +311,18 @@ impl Worker {
     /// Whether it may take a call that pauses.
     fn has_room(&self) -> bool {
         self.runtime.live() < self.shared.config.live_tasks
+    }
+
+    /// The next call, if there is one for it. Those that waited for too long are told.
+    fn take(&mut self, now: Moment) -> Option<Arc<dyn CallCore>> {
+        let taker = Taker { now, worker: self.link.index, may_suspend: self.has_room() };
+        let call = self.shared.queue.pop(&taker, &mut self.shed);
+        for call in self.shed.drain(..) {
+            self.shared.meters.refused.increment(1);
+            call.refuse(ErrorKind::Shed.into());
+            release(call);
+        }
+        call
     }
 
     /// Nothing runs: nobody is to be woken later, and the last call is held no longer.
@@ -324,6 +355,12 @@ impl Worker {
         self.ended = report.end;
         self.wake_caller(waker, report.wall);
         self.runtime.note(&report, &call.meta().caching);
+        if report.ran
+            && !report.failed
+            && let Some(home) = call.home()
+        {
+            self.shared.queue.warmth().mark(home, self.link.index);
+        }
         self.link.counters.add(&report);
         self.meter(&call, &report);
         if !span.is_disabled() {
@@ -349,7 +386,7 @@ impl Worker {
     fn wake_caller(&mut self, waker: Option<Waker>, wall: Duration) {
         self.typical = (self.typical * 7 + wall) / 8;
         let Some(waker) = waker else { return };
-        let more = !self.shared.queue.is_empty() || self.link.has_mail.load(Ordering::Relaxed);
+        let more = self.shared.queue.has_work(self.has_room()) || self.link.has_mail.load(Ordering::Relaxed);
         let several = wall <= SHORT && self.typical <= SHORT && more;
         let full = {
             let mut answered = self.link.answered.lock();
@@ -367,6 +404,7 @@ impl Worker {
         if let Err(error) = self.runtime.renew() {
             tracing::error!(target: "jsmill", worker = self.link.index, %error, "no new isolate");
         }
+        self.shared.queue.warmth().wipe(self.link.index);
         self.publish();
     }
 
@@ -408,7 +446,9 @@ impl Worker {
             self.publish();
             return;
         }
-        if !self.shared.queue.announce_sleep() {
+        if !self.shared.queue.announce_sleep(self.link.index, self.has_room()) {
+            // It may be kept for another worker, who is waking up and wants a core.
+            std::thread::yield_now();
             return;
         }
         // Whatever came before the announcement is seen here, whatever comes after it wakes the thread.
@@ -437,7 +477,7 @@ impl Worker {
         let end = Moment::now().after(time);
         loop {
             for _ in 0..32 {
-                if !self.shared.queue.is_empty() || self.link.has_mail.load(Ordering::Relaxed) {
+                if self.shared.queue.has_work(self.has_room()) || self.link.has_mail.load(Ordering::Relaxed) {
                     self.idle_spins = 0;
                     return true;
                 }
@@ -454,6 +494,10 @@ impl Worker {
         self.maintained = Moment::now();
         let figures = self.runtime.figures();
         let before = std::mem::replace(&mut *self.link.figures.lock(), figures);
+        if figures.cache.evicted > before.cache.evicted {
+            // Which contexts are gone is not known here. Those that are left are seen again when they are used.
+            self.shared.queue.warmth().wipe(self.link.index);
+        }
         let meters = &self.shared.meters;
         meters.context_hits.increment(figures.cache.hits - before.cache.hits);
         meters.context_misses.increment(figures.cache.misses - before.cache.misses);

@@ -40,6 +40,8 @@ pub(crate) type Long = Box<dyn Fn(Moment) -> bool + Send + Sync>;
 /// The state of a worker's slice and the moments at which its limits are due.
 pub(crate) struct Slot {
     state: SliceState,
+    /// When the last slice began.
+    start: AtomicU64,
     /// The next moment at which the watchdog has to look.
     due: AtomicU64,
     timeout: AtomicU64,
@@ -69,6 +71,7 @@ impl Slot {
         let never = || AtomicU64::new(Moment::NEVER.to_nanos());
         let slot = Arc::new(Slot {
             state: SliceState::new(),
+            start: never(),
             due: never(),
             timeout: never(),
             deadline: never(),
@@ -93,6 +96,7 @@ impl Slot {
             Some(cpu) => (cpu.earliest, u64::try_from(cpu.reading.as_nanos()).unwrap_or(u64::MAX)),
             None => (Moment::NEVER, u64::MAX),
         };
+        self.start.store(limits.start.to_nanos(), Ordering::Relaxed);
         self.timeout.store(limits.timeout.to_nanos(), Ordering::Relaxed);
         self.deadline.store(limits.deadline.to_nanos(), Ordering::Relaxed);
         self.cpu_earliest.store(cpu_earliest.to_nanos(), Ordering::Relaxed);
@@ -139,6 +143,12 @@ impl Slot {
     /// Whether the worker was given up.
     pub(crate) fn is_lost(&self) -> bool {
         self.lost.load(Ordering::Acquire)
+    }
+
+    /// When the slice began that runs now, or that was stopped and is not over.
+    pub(crate) fn running_since(&self) -> Option<Moment> {
+        let inside = self.state.running().is_some() || self.state.stopped().is_some();
+        inside.then(|| Moment::from_nanos(self.start.load(Ordering::Relaxed)))
     }
 
     /// The watchdog forgets this slot.

@@ -189,6 +189,20 @@ mod tests {
     }
 
     #[test]
+    fn a_slice_says_since_when_it_runs_until_it_is_left() {
+        let (watchdog, slot, ..) = slot(Duration::from_secs(60));
+        assert_eq!(slot.running_since(), None);
+        let limits = within(60_000);
+        let epoch = slot.enter(limits);
+        assert_eq!(slot.running_since(), Some(limits.start));
+        assert!(slot.stop(epoch, Stop::Cancelled));
+        assert_eq!(slot.running_since(), Some(limits.start), "V8 has not let go");
+        assert_eq!(slot.leave(epoch), Some(Stop::Cancelled));
+        assert_eq!(slot.running_since(), None);
+        watchdog.stop();
+    }
+
+    #[test]
     fn an_earlier_limit_than_the_one_slept_for_is_in_time() {
         let (watchdog, slot, terminated, _) = slot(Duration::from_secs(60));
         let epoch = slot.enter(within(60_000));

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use jsmill::{Bytes, Engine, EngineBuilder, ErrorKind, Limits, Pinning, Priority};
+use jsmill::{Admission, Background, Bytes, Engine, EngineBuilder, ErrorKind, Limits, Pinning, Priority};
 
 use crate::assert_kind;
 use crate::support::{engine, engine_with, flags, in_child, still_works};
@@ -39,6 +39,18 @@ fn sizes_and_numbers_out_of_range() {
     is_refused(|b| b.limits(Limits { depth: 0, ..Limits::default() }), &["`depth` is 0"]);
     is_refused(|b| b.limits(Limits { depth: 100_000, ..Limits::default() }), &["`depth` is 100000", "between 1 and"]);
     is_refused(|b| b.grace(Duration::ZERO), &["`grace`"]);
+    for (high, low, which) in [(0.0, 0.0, "upper"), (1.1, 0.5, "upper"), (f64::NAN, 0.5, "upper")] {
+        is_refused(|b| b.shed(high, low), &["`shed`", which, &high.to_string()]);
+    }
+    for (high, low) in [(0.5, 0.6), (0.5, -0.1), (0.5, f64::NAN)] {
+        is_refused(|b| b.shed(high, low), &["`shed`", "lower", &low.to_string(), "0.5"]);
+    }
+    let delay = |target, interval| Admission::Delay { target, interval };
+    is_refused(|b| b.admission(delay(Duration::ZERO, Duration::from_secs(1))), &["`admission`", "target"]);
+    is_refused(
+        |b| b.admission(delay(Duration::from_secs(2), Duration::from_secs(1))),
+        &["`admission`", "interval", "1s", "2s"],
+    );
     is_refused(|b| b.max_runs(0), &["`max_runs` is 0"]);
     is_refused(|b| b.pinning(Pinning::Cores(vec![])), &["`pinning`", "empty"]);
     is_refused(|b| b.pinning(Pinning::Cores(vec![0, 5_000])), &["`pinning`", "5000"]);
@@ -55,6 +67,9 @@ fn the_least_and_the_greatest_that_is_allowed() {
                 .context_idle(Duration::ZERO)
                 .fresh_reserve(0)
                 .queue_depth(Priority::Normal, 1)
+                .admission(Admission::Off)
+                .shed(f64::MIN_POSITIVE, 0.0)
+                .background(Background::Park)
                 .grace(Duration::from_millis(1))
                 .shutdown_timeout(Duration::ZERO)
                 .max_lost(0)
@@ -74,6 +89,8 @@ fn the_least_and_the_greatest_that_is_allowed() {
                 .context_cache(usize::MAX)
                 .context_idle(Duration::MAX)
                 .queue_depth(Priority::Normal, 1 << 20)
+                .admission(Admission::Delay { target: Duration::MAX, interval: Duration::MAX })
+                .shed(1.0, 1.0)
                 .grace(Duration::MAX)
                 .shutdown_timeout(Duration::MAX)
                 .max_lost(usize::MAX)

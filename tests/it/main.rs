@@ -10,6 +10,7 @@ mod heap;
 mod host_border;
 mod hot_swap;
 mod isolation;
+mod load;
 mod lost_workers;
 mod modules;
 mod observe;
