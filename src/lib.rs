@@ -46,7 +46,9 @@
 //! | [`Live`] | the place that holds the current snapshot | a snapshot | one for each algorithm | as you like | any |
 //! | *context* | a V8 global with one snapshot loaded into it | the script's objects | one for each snapshot and worker, made at first use | until the snapshot is gone | its worker's |
 //! | *call* | what [`Engine::task`] submits: a function, arguments, limits | its arguments | thousands a second | from `call` to its answer, or to the drop of its future | made anywhere, runs on one worker |
-//! | *slice* | an uninterrupted stay inside V8, under the watchdog | | one at a time on a worker | the run of the function | its worker's |
+//! | *slice* | an uninterrupted stay inside V8, under the watchdog | | one at a time on a worker | from the start, or from a pause, to the next pause or the end | its worker's |
+//! | [`Run`] | a call that makes requests to its caller: a generator, as an unbuffered channel | the caller's end | as many as callers wait with; a hundred thousand on a worker | from `generate` to its drop, which closes the script | any |
+//! | [`HostFunctions`] | what scripts may call of the host, plain or async | closures | one set for each engine or script | as the engine or the script | closures run on workers, their futures on a runtime |
 //! | [`Shared`] | a large value of the host that scripts see frozen | an `Arc` of it | a few | while you hold it | any |
 //! | [`Task`] | what a call is underneath, with access to V8's scope | whatever it needs | where functions are not enough | one run | its `run` on a worker |
 //!
@@ -56,6 +58,14 @@
 //! **Isolation.** A context is used by many runs, and none may see another one: once loaded, everything that outlives a run is
 //! read-only, built-ins included, and state at the top level of a script is refused when the script is made. [`Isolation`] has the
 //! other ways.
+//!
+//! **Suspension.** Nothing waits on a worker. A generator pauses at each `yield` until its caller goes on ([`TaskBuilder::generate`]); an async function
+//! pauses at each `await` until the host function, timer or other work that it waits for is done ([`TaskBuilder::call_async`]); meanwhile the worker
+//! runs other calls. What was begun goes before what is new. A call stays on the worker and in the context in which it began. What
+//! a script has to wait with is the global [`aio`].
+//!
+//! **Load.** Workers take calls when they have time for them, the most urgent first. Under overload, which is told by the time that calls wait, the newest
+//! are taken first and the stale are refused with `Shed` ([`Admission`]); above a threshold of [`Load`], background work is refused.
 //!
 //! **Limits.** Wall-clock time of a slice, CPU time, deadline, stack, heap, array buffers, size and depth of values: each has a default,
 //! and an [`ErrorKind`] of its own. See [`Limits`] and [`EngineBuilder`].
@@ -82,11 +92,17 @@
 //!   callers a few at a time.
 //! - All isolates of a process share V8's read-only heap, which belongs to the snapshot of the first one. So no isolate from another snapshot may
 //!   live beside an engine: whoever uses V8 in the same process by other means makes and drops isolates while there is no engine.
+//! - The channel of a paused call is a state machine of its own, locked by its call. A reply is kept with the call and its worker is told only when the
+//!   caller goes on: so the script never runs ahead.
+//! - A rejected promise without a handler is looked at again at the end of its slice, and fails the call if nothing handles it by then.
+//! - A caller that leaves while a generator runs does not stop it at once: it is closed at its next `yield`, where its `finally` blocks can run, or
+//!   stopped after the close timeout. Async functions are dropped where they are: JavaScript has no way to end one.
+//! - Timers, deadlines and idle timeouts of paused calls are in one ordered map on each worker, which sleeps until the first.
 //! - A resizable buffer, a WebAssembly memory: no allocator sees them, so a long slice looks at V8's own count every 20 ms.
 //!
 //! # Layers
 //!
-//! Each uses only those above it in this list: `error`, `script`, `units`, `clock`, `wire` (values as V8's bytes) - `watchdog`, `observe` -
+//! Each uses only those above it in this list: `error`, `script`, `units`, `clock`, `wire` (values as V8's bytes) - `channel`, `watchdog`, `observe` -
 //! `vm` (V8, all `unsafe`) - `exec` (tasks, contexts, one worker's inside) - `engine` (workers, queue, handles). A test reads the `use` lines.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -130,3 +146,6 @@ pub mod metrics {}
 
 #[doc = include_str!("wire.md")]
 pub mod conversion {}
+
+#[doc = include_str!("aio.md")]
+pub mod aio {}

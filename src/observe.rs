@@ -37,6 +37,8 @@ pub(crate) struct WorkerMeters {
     pub(crate) values: Gauge,
     pub(crate) heap: Gauge,
     pub(crate) buffers: Gauge,
+    pub(crate) live: Gauge,
+    pub(crate) pending: Gauge,
 }
 
 /// The name of a stop's reason in metrics and spans.
@@ -95,7 +97,9 @@ impl WorkerMeters {
             detached: gauge!("jsmill_detached_contexts", "worker" => worker.clone()),
             values: gauge!("jsmill_values", "worker" => worker.clone()),
             heap: gauge!("jsmill_heap_bytes", "worker" => worker.clone()),
-            buffers: gauge!("jsmill_buffer_bytes", "worker" => worker),
+            buffers: gauge!("jsmill_buffer_bytes", "worker" => worker.clone()),
+            live: gauge!("jsmill_paused_calls", "worker" => worker.clone()),
+            pending: gauge!("jsmill_pending_waits", "worker" => worker),
         }
     }
 }

@@ -508,6 +508,8 @@ impl Worker {
         self.meters.values.set(figures.values as f64);
         self.meters.heap.set(figures.heap.used.get() as f64);
         self.meters.buffers.set(figures.buffers.get() as f64);
+        self.meters.live.set(figures.live as f64);
+        self.meters.pending.set(figures.pending as f64);
         self.shared.publish();
     }
 
