@@ -2,7 +2,7 @@
 //!
 //! - [`Task`] and its strategies are what an embedder implements; [`Composition`] puts the parts together.
 //! - [`args`](Args) and [`Shared`] carry what a call passes; `function` is the task behind `engine.task(..).call(..)`.
-//! - `call` is one submitted task: its state from the queue to its end. `note` is the news that reach it while it is paused.
+//! - `call` is one submitted task: its state from the queue to its end; `meta` what it is about. `note` is the news that reach it while it is paused.
 //! - `context_cache` and `value_cache` keep what is expensive to make; `entry` finds or makes what a run needs.
 //! - `runtime` is the inside of a worker; `slice` the way of a run through it; `machine` what a run has of JavaScript between its slices,
 //!   and `live` all of a paused run; `upkeep` keeps the isolate in shape.
@@ -22,6 +22,7 @@ mod host;
 mod limits;
 mod live;
 mod machine;
+mod meta;
 mod multi;
 mod natives;
 mod note;
@@ -35,7 +36,7 @@ mod upkeep;
 mod value_cache;
 
 pub use args::{Arg, ArgEncoder, Args};
-pub(crate) use call::{Answer, Call, CallCore, Channelled, Meta, Mode, Pending, Started, Work, block_on, release};
+pub(crate) use call::{Answer, Call, CallCore, Channelled, Mode, Pending, Started, Work, block_on, release};
 pub(crate) use compose::Parts;
 pub use compose::{Composition, ExceptionHandler, Runnable, Startable, cache, strategy};
 pub use context_cache::Caching;
@@ -43,6 +44,7 @@ pub(crate) use function::{FunctionCall, Way, check_way};
 pub use host::{HostAsync, HostFunctions};
 pub use limits::{Limits, Priority};
 use machine::call_promise;
+pub(crate) use meta::{Meta, Profile};
 pub use multi::{Async, Direct, Generator, Input, Multi, Pause, Transport, Wire};
 pub(crate) use multi::{AsyncWork, GeneratorWork, MultiWork, OneOffWork};
 pub(crate) use note::{Mailbox, Note, OpId, Outcome, TaskId};

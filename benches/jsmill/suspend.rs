@@ -162,6 +162,8 @@ fn memory() {
         }
     });
     let generator = (rss().saturating_sub(before)) as f64 / number as f64;
+    let heap = engine.stats().workers[0].heap.get() as f64 / number as f64;
+    println!("suspend/memory: of a generator, {heap:.0} bytes are in V8's heap, at the most");
     drop(runs);
 
     let (engine, script) = self::engine();
@@ -182,6 +184,8 @@ fn memory() {
         }
     });
     let task = (rss().saturating_sub(before)) as f64 / number as f64;
+    let heap = engine.stats().workers[0].heap.get() as f64 / number as f64;
+    println!("suspend/memory: of an async task, {heap:.0} bytes are in V8's heap, at the most");
     println!("suspend/memory: {number} suspended: {generator:.0} bytes a generator, {task:.0} bytes an async task");
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/bench/suspend.json");
     std::fs::create_dir_all(file.parent().expect("it has one")).expect("a folder");

@@ -146,19 +146,7 @@ pub(super) async fn on_every_worker(engine: &Engine, script: &Arc<Script>, funct
     let mut pending = Vec::new();
     for link in shared.links() {
         let options = CallOptions::new(engine.limits());
-        let (submitted, deadline) = submit::moments(&options.limits);
-        let meta = Meta {
-            script: script.clone(),
-            caching: options.caching,
-            limits: options.limits,
-            policy: options.policy,
-            priority: options.priority,
-            submitted,
-            deadline,
-            handler: None,
-            logger: None,
-            span: submit::span(script, "(warm)", options.priority),
-        };
+        let meta = Meta::new(options.profile(script.clone()), "(warm)");
         let call = Call::new(meta, Warm { function: function.map(str::to_owned) });
         pending.push(Pending::new(call.clone()));
         link.post(Mail::Run(call));

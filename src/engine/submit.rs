@@ -10,42 +10,17 @@ use super::queue::{NoRoom, Room};
 use super::worker;
 use crate::clock::Moment;
 use crate::error::{Error, ErrorKind, Result};
-use crate::exec::{Call, CallCore, Limits, Meta, Parts, Pending, Priority, Work, block_on};
+use crate::exec::{Call, CallCore, Meta, Parts, Pending, Profile, Work, block_on};
 use crate::script::Script;
 
 /// The call of a composition.
 pub(super) fn composed<W: Work>(engine: &Engine, script: Arc<Script>, work: W, parts: Parts) -> Result<Arc<Call<W>>> {
     let limits = parts.limits.unwrap_or_else(|| engine.limits());
     limits.check()?;
-    let (submitted, deadline) = moments(&limits);
-    let span = span(&script, work.name(), parts.priority);
-    let meta = Meta {
-        script,
-        caching: parts.caching,
-        limits,
-        policy: parts.policy,
-        priority: parts.priority,
-        submitted,
-        deadline,
-        handler: parts.handler,
-        logger: parts.logger,
-        span,
-    };
+    let Parts { caching, limits: _, policy, priority, handler, logger } = parts;
+    let profile = Profile { script, caching, limits, policy, priority, handler, logger };
+    let meta = Meta::new(profile, work.name());
     Ok(Call::new(meta, work))
-}
-
-/// Now, and the deadline of a call that is submitted now.
-pub(super) fn moments(limits: &Limits) -> (Moment, Moment) {
-    let now = Moment::now();
-    (now, limits.deadline.map_or(Moment::NEVER, |deadline| now.after(deadline)))
-}
-
-/// The span of a call.
-pub(super) fn span(script: &crate::Script, task: &str, priority: Priority) -> tracing::Span {
-    tracing::debug_span!(
-        target: "jsmill", "call",
-        script = script.name(), version = script.version(), task, priority = priority.name()
-    )
 }
 
 fn refused(shared: &Shared, call: &dyn CallCore, why: NoRoom) -> Error {

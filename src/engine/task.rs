@@ -11,7 +11,7 @@ use super::future::CallFuture;
 use super::run::Run;
 use super::{Engine, submit};
 use crate::error::{Error, Result};
-use crate::exec::{ArgEncoder, Args, Caching, Call, FunctionCall, Limits, Meta, Pending, Priority, Way, Wire};
+use crate::exec::{ArgEncoder, Args, Caching, Call, FunctionCall, Limits, Meta, Pending, Priority, Profile, Way, Wire};
 use crate::script::Script;
 use crate::units::Bytes;
 use crate::vm::Logger;
@@ -58,6 +58,11 @@ impl CallOptions {
         }
     }
 
+    pub(super) fn profile(self, script: Arc<Script>) -> Profile {
+        let CallOptions { limits, caching, policy, priority, logger } = self;
+        Profile { script, caching, limits, policy, priority, handler: None, logger }
+    }
+
     /// The call of a function under these options.
     pub(super) fn call<R, Q>(
         self,
@@ -73,20 +78,8 @@ impl CallOptions {
         self.limits.check().map_err(|error| error.at(script.name(), &function))?;
         let limits = wire::Limits { depth: self.limits.depth, bytes: self.limits.result.as_usize() };
         let args = ArgEncoder::encode(args, self.policy, limits).map_err(|error| error.at(script.name(), &function))?;
-        let (submitted, deadline) = submit::moments(&self.limits);
-        let span = submit::span(&script, &function, self.priority);
-        let meta = Meta {
-            script,
-            caching: self.caching,
-            limits: self.limits,
-            policy: self.policy,
-            priority: self.priority,
-            submitted,
-            deadline,
-            handler: None,
-            logger: self.logger,
-            span,
-        };
+        let profile = self.profile(script);
+        let meta = Meta::new(profile, &function);
         Ok(Call::new(meta, FunctionCall::new(function, way, args)))
     }
 }

@@ -529,12 +529,9 @@ impl Worker {
 
 fn slice_span(call: &Arc<dyn CallCore>, worker: usize) -> tracing::Span {
     use tracing::field::Empty;
-    let parent = &call.meta().span;
-    if parent.is_disabled() {
-        return tracing::Span::none();
-    }
+    let Some(parent) = &call.meta().span else { return tracing::Span::none() };
     tracing::debug_span!(
-        target: "jsmill", parent: parent, "slice",
+        target: "jsmill", parent: &**parent, "slice",
         worker, queue_us = Empty, cpu_us = Empty, cached = Empty, outcome = Empty
     )
 }

@@ -15,28 +15,12 @@ use std::thread::Thread;
 use parking_lot::Mutex;
 
 use super::shared::ErasedShared;
-use super::{Caching, ExceptionHandler, Limits, Mailbox, Note, Priority, TaskId};
+use super::{Mailbox, Meta, Note, TaskId};
 use crate::channel::{Ask, Begin, Channel, Event, Leave, Unwanted};
 use crate::clock::Moment;
 use crate::error::{Error, ErrorKind, ReplyFault, Result, Spent};
-use crate::script::Script;
-use crate::vm::{HostError, Logger, Scope, guarded, quietly};
+use crate::vm::{HostError, Scope, guarded, quietly};
 use crate::watchdog::{Epoch, Slot, Stop};
-use crate::wire::Policy;
-
-/// What a call is about, apart from its work.
-pub(crate) struct Meta {
-    pub(crate) script: Arc<Script>,
-    pub(crate) caching: Caching,
-    pub(crate) limits: Limits,
-    pub(crate) policy: Policy,
-    pub(crate) priority: Priority,
-    pub(crate) submitted: Moment,
-    pub(crate) deadline: Moment,
-    pub(crate) handler: Option<Arc<dyn ExceptionHandler>>,
-    pub(crate) logger: Option<Arc<dyn Logger>>,
-    pub(crate) span: tracing::Span,
-}
 
 /// How a work runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

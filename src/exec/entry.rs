@@ -7,7 +7,7 @@ use super::{Caching, CallCore, host};
 use crate::clock::Moment;
 use crate::error::Result;
 use crate::script::{Isolation, Script};
-use crate::vm::{CodeCache, Scope, ScriptContext, SharedValue};
+use crate::vm::{CodeCache, Scope, ScriptContext, SharedValue, Terms, take_unhandled};
 use crate::watchdog::{Epoch, Slot};
 
 /// What a first slice needs while it is on its way into V8.
@@ -78,7 +78,14 @@ impl Entry<'_> {
             }
             call.initialize(scope)
         };
-        realm.load(inside.isolate.v8(), &inside.host, self.code, script, initialize).map(Rc::new)
+        let context = realm.load(inside.isolate.v8(), &inside.host, self.code, script, initialize)?;
+        // Each call finds that, and not only the first one.
+        if inside.host.has_rejected()
+            && let Some(error) = context.with(inside.isolate.v8(), Terms::default(), |scope| take_unhandled(scope.v8()))
+        {
+            return Err(error);
+        }
+        Ok(Rc::new(context))
     }
 }
 

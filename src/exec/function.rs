@@ -33,14 +33,14 @@ pub(crate) struct FunctionCall<R, Q = ()> {
     /// Of a plain call, freed with the call, by its caller as a rule: to free on one thread what another one allocated makes both wait.
     /// Of another one, which may live for long, freed with the first slice.
     arguments: Mutex<Encoded>,
-    shared: Vec<(usize, ErasedShared)>,
+    shared: Box<[(usize, ErasedShared)]>,
     types: PhantomData<fn() -> (R, Q)>,
 }
 
 impl<R, Q> FunctionCall<R, Q> {
     pub(crate) fn new(function: SmolStr, way: Way, args: EncodedArgs) -> Self {
         let EncodedArgs { encoded, shared } = args;
-        FunctionCall { function, way, arguments: Mutex::new(encoded), shared, types: PhantomData }
+        FunctionCall { function, way, arguments: Mutex::new(encoded), shared: shared.into(), types: PhantomData }
     }
 
     fn arguments<'s>(&self, scope: &mut Scope<'_, 's, '_>, into: &mut Arguments<'s>) -> Result<()> {

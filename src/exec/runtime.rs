@@ -242,7 +242,7 @@ impl Runtime {
         self.jobs.clear();
         for (_, live) in std::mem::take(&mut self.live) {
             self.ops_options.mailbox.let_go(live.place);
-            live.call.refuse(Error::from(why.clone()).after(live.spent));
+            live.call.refuse(Error::from(why.clone()).after(live.spent.into()));
             // Here, outside of V8: what the call owns is the embedder's.
             super::release(live.call.clone());
         }

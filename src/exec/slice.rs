@@ -6,14 +6,14 @@ use std::task::Waker;
 
 use super::call::{Brought, CallCore, Mode, Paused};
 use super::entry::{Entry, SharedValues};
-use super::live::Live;
+use super::live::{Live, Times};
 use super::machine::Progress;
 use super::ops::Due;
 use super::runtime::{Inside, Runtime, SliceReport, Verdict, deadline, stopped};
 use super::{Note, OpId, Outcome, TaskId};
 use crate::channel::Begin;
 use crate::clock::Moment;
-use crate::error::{Error, ErrorKind, Result, Spent};
+use crate::error::{Error, ErrorKind, Result};
 use crate::units::Bytes;
 use crate::vm::{ScriptContext, Terms, is_refused_buffer, take_unhandled};
 use crate::watchdog::{self, Epoch, Slot};
@@ -80,7 +80,7 @@ struct Left {
 struct Finish<'t> {
     error: Option<Error>,
     translate: &'t dyn Fn(Error) -> Error,
-    spent: Spent,
+    spent: Times,
     /// Whether a script that has not ended is to be closed.
     close: bool,
 }
@@ -104,7 +104,7 @@ impl Runtime {
         let report = SliceReport { paused: true, ..SliceReport::at(start) };
         let Some(mut live) = self.live.remove(&task) else { return (report, Verdict::Fine, None) };
         let call = live.call.clone();
-        live.spent.waiting += start.since(live.since);
+        live.spent.add_waiting(start.since(live.since));
         let job = match job {
             Job::End(error) => return self.end(task, live, error, report),
             Job::TearDown => return self.tear_down(task, live, report),
@@ -173,7 +173,7 @@ impl Runtime {
         };
         let closing = matches!(job, Job::Close) || live.as_ref().is_some_and(|live| live.progress.closing);
         let slot = &self.slot;
-        let spent_cpu = live.as_ref().map_or_else(Default::default, |live| live.spent.cpu);
+        let spent_cpu = live.as_ref().map_or_else(Default::default, |live| live.spent.cpu());
         let limits = if closing {
             let timeout = start.after(meta.limits.close_timeout);
             watchdog::Limits { start, timeout, deadline: Moment::NEVER, cpu: None }
@@ -256,9 +256,8 @@ impl Runtime {
     ) -> Option<Waker> {
         let Left { context, shared, mut error, unhandled: _, own, lines } = left;
         let shared_context = context.clone().filter(|context| !context.is_sealed());
-        let mut spent =
-            live.as_ref().map_or_else(|| Spent { queued: report.queued, ..Spent::default() }, |live| live.spent);
-        spent.cpu += report.cpu;
+        let mut spent = live.as_ref().map_or_else(|| Times::queued(report.queued), |live| live.spent);
+        spent.add_cpu(report.cpu);
         let stays = error.is_none()
             && call.mode() != Mode::OneOff
             && match (call.brought(), &progress.awaited) {
@@ -277,21 +276,29 @@ impl Runtime {
             };
         let waker = match (stays, context) {
             (true, Some(context)) => {
-                let live = match live {
+                let mut live = match live {
                     Some(live) => live,
-                    None => self.admit(task, call, context, spent, shared),
+                    None => self.admit(task, call, context, shared),
                 };
-                let live = Box::new(Live { progress, ops: own, spent, since: report.end, lines, ..*live });
+                live.progress = progress;
+                live.ops = own;
+                live.spent = spent;
+                live.since = report.end;
+                live.lines = lines;
                 self.pause(task, live, report)
             }
             (_, context) => {
                 self.drop_ops(own);
                 let closing = progress.closing;
                 let live = match (live, context) {
-                    (Some(live), _) => Some(Box::new(Live { progress, ops: Vec::new(), ..*live })),
+                    (Some(mut live), _) => {
+                        live.progress = progress;
+                        Some(live)
+                    }
                     (None, Some(context)) if !broken && progress.is_open() => {
-                        let live = self.admit(task, call, context, spent, shared);
-                        Some(Box::new(Live { progress, ..*live }))
+                        let mut live = self.admit(task, call, context, shared);
+                        live.progress = progress;
+                        Some(live)
                     }
                     // Before the end is told: whoever is told may look at what the context held.
                     (None, _) => {
@@ -355,7 +362,7 @@ impl Runtime {
             report.paused = true;
             None
         } else {
-            let (succeeded, waker) = call.finish(error, translate, spent);
+            let (succeeded, waker) = call.finish(error, translate, spent.into());
             report.paused = false;
             report.failed = !succeeded;
             waker
@@ -401,7 +408,6 @@ impl Runtime {
         task: TaskId,
         call: &Arc<dyn CallCore>,
         context: Rc<ScriptContext>,
-        spent: Spent,
         shared: SharedValues,
     ) -> Box<Live> {
         Box::new(Live {
@@ -410,7 +416,7 @@ impl Runtime {
             progress: Progress::default(),
             ops: Vec::new(),
             shared: shared.into_vec().into_boxed_slice(),
-            spent,
+            spent: Times::default(),
             since: Moment::from_nanos(0),
             lines: 0,
             place: self.ops_options.mailbox.hold(call.clone()),

@@ -3,6 +3,7 @@
 //! One ordered map for all of them; the worker sleeps until its first entry. It knows neither what is due nor the clock.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU64;
 
 use crate::clock::Moment;
 
@@ -10,19 +11,20 @@ use crate::clock::Moment;
 #[derive(Debug)]
 pub(super) struct Timers<T> {
     due: BTreeMap<TimerKey, T>,
-    next: u64,
+    next: NonZeroU64,
 }
 
 /// An entry of [`Timers`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct TimerKey {
     at: Moment,
-    number: u64,
+    /// Never zero, so that an optional key is no larger.
+    number: NonZeroU64,
 }
 
 impl<T> Timers<T> {
     pub(super) fn new() -> Self {
-        Timers { due: BTreeMap::new(), next: 0 }
+        Timers { due: BTreeMap::new(), next: NonZeroU64::MIN }
     }
 
     /// Adds an entry; none for `Moment::NEVER`.
@@ -31,7 +33,7 @@ impl<T> Timers<T> {
             return None;
         }
         let key = TimerKey { at, number: self.next };
-        self.next += 1;
+        self.next = self.next.saturating_add(1);
         self.due.insert(key, what);
         Some(key)
     }

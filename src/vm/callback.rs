@@ -26,6 +26,12 @@ use crate::wire::{Limits, Policy};
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HostError {
+    /// Small, since every answer has room for one.
+    inner: Box<Inner>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Inner {
     name: &'static str,
     message: String,
     /// The limit on pending work that was reached.
@@ -35,31 +41,32 @@ pub struct HostError {
 impl HostError {
     /// An `Error` with this message. The script sees the text, and may show it to anybody.
     pub fn new(message: impl Into<String>) -> Self {
-        HostError { name: "Error", message: message.into(), pending: None }
+        HostError::of("Error", message.into())
+    }
+
+    fn of(name: &'static str, message: String) -> Self {
+        HostError { inner: Box::new(Inner { name, message, pending: None }) }
     }
 
     /// What the script sees as the error's `message`.
     pub fn message(&self) -> &str {
-        &self.message
+        &self.inner.message
     }
 
     pub(crate) fn type_error(message: String) -> Self {
-        HostError { name: "TypeError", ..HostError::new(message) }
+        HostError::of("TypeError", message)
     }
 
     /// As many ops are pending as may be.
     pub(crate) fn pending(limit: usize, scale: Scale) -> Self {
-        let pending = Some((limit, scale));
         let message = ErrorKind::PendingLimit { limit, scale }.to_string();
-        HostError { name: "RangeError", message, pending }
+        HostError { inner: Box::new(Inner { name: "RangeError", message, pending: Some((limit, scale)) }) }
     }
 
     /// A value that could not pass. A stack that is used up is what it is anywhere else: a `RangeError`.
     fn conversion(what: String, error: &Error) -> Self {
         match error.kind() {
-            ErrorKind::StackOverflow(thrown) => {
-                HostError { name: "RangeError", ..HostError::new(thrown.message.clone()) }
-            }
+            ErrorKind::StackOverflow(thrown) => HostError::of("RangeError", thrown.message.clone()),
             _ => HostError::type_error(format!("{what}: {error}")),
         }
     }
@@ -221,13 +228,13 @@ pub(crate) fn exception_of<'s>(
     error: &HostError,
 ) -> Option<v8::Local<'s, v8::Value>> {
     let message =
-        v8::String::new(scope, &error.message).or_else(|| v8::String::new(scope, "a host function failed"))?;
-    let exception = match error.name {
+        v8::String::new(scope, error.message()).or_else(|| v8::String::new(scope, "a host function failed"))?;
+    let exception = match error.inner.name {
         "TypeError" => v8::Exception::type_error(scope, message),
         "RangeError" => v8::Exception::range_error(scope, message),
         _ => v8::Exception::error(scope, message),
     };
-    if let Some((limit, scale)) = error.pending {
+    if let Some((limit, scale)) = error.inner.pending {
         super::exception::mark_pending(scope, exception, limit, scale)?;
     }
     Some(exception)

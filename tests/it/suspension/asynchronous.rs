@@ -136,3 +136,47 @@ fn a_panic_of_a_host_future_ends_the_call() {
     });
     still_works(&engine);
 }
+
+#[test]
+fn a_rejection_while_the_script_is_loaded_fails_every_call() {
+    let engine = engine();
+    let script = script("Promise.reject(new Error('at the top')); async function main() { return 1; }");
+    on_tokio(async {
+        for _ in 0..2 {
+            let error = engine.task(&script).call_async::<u32>("main", ()).await.unwrap_err();
+            assert_kind!(error, ErrorKind::Unhandled(errors) if errors[0].message == "at the top");
+        }
+    });
+    still_works(&engine);
+}
+
+#[test]
+fn nothing_is_begun_while_a_script_is_loaded() {
+    let engine = engine_with(|builder| builder.host_async("one", || async { Ok::<_, HostError>(1) }));
+    for source in ["const p = aio.sleep(1);", "const p = one();"] {
+        let script = script(&format!("{source} async function main() {{ return 1; }}"));
+        let error = engine.task(&script).call_async_blocking::<u32>("main", ()).unwrap_err();
+        assert!(error.to_string().contains("inside of a function"), "{source}: {error}");
+    }
+}
+
+#[test]
+fn pending_work_is_bounded_for_a_call_and_for_the_engine() {
+    let engine = engine_with(|builder| builder.pending(50));
+    let script = script(
+        "async function many(n) { const waits = []; for (let i = 0; i < n; i++) waits.push(aio.sleep(5)); await aio.all(waits); return n; }
+         async function careful(n) { const waits = []; try { for (let i = 0; i < n; i++) waits.push(aio.sleep(5)); } catch (e) { await aio.all(waits); return e.name; } }",
+    );
+    on_tokio(async {
+        let limits = jsmill::Limits { pending: 10, ..Default::default() };
+        let task = engine.task(&script).limits(limits);
+        assert_eq!(task.clone().call_async::<u32>("many", (10,)).await.unwrap(), 10);
+        let error = task.clone().call_async::<u32>("many", (11,)).await.unwrap_err();
+        assert_kind!(error, ErrorKind::PendingLimit { limit: 10, scale: jsmill::Scale::Call });
+        assert_eq!(task.call_async::<String>("careful", (11,)).await.unwrap(), "RangeError");
+        let error = engine.task(&script).call_async::<u32>("many", (51,)).await.unwrap_err();
+        assert_kind!(error, ErrorKind::PendingLimit { limit: 50, scale: jsmill::Scale::Engine });
+        assert_eq!(engine.task(&script).call_async::<u32>("many", (50,)).await.unwrap(), 50);
+    });
+    eventually("nothing is pending", || engine.stats().workers[0].pending == 0);
+}
