@@ -165,7 +165,7 @@ fn pending_work_is_bounded_for_a_call_and_for_the_engine() {
     let engine = engine_with(|builder| builder.pending(50));
     let script = script(
         "async function many(n) { const waits = []; for (let i = 0; i < n; i++) waits.push(aio.sleep(5)); await aio.all(waits); return n; }
-         async function careful(n) { const waits = []; try { for (let i = 0; i < n; i++) waits.push(aio.sleep(5)); } catch (e) { await aio.all(waits); return e.name; } }",
+         async function careful(n) { const waits = []; for (let i = 0; i < n; i++) waits.push(aio.sleep(5)); try { await aio.all(waits); } catch (e) { return e.name; } }",
     );
     on_tokio(async {
         let limits = jsmill::Limits { pending: 10, ..Default::default() };
