@@ -374,10 +374,13 @@ impl Worker {
         }
         if let Verdict::Replace(why) = verdict {
             self.renew(why);
+            // The next slice does not pay for that.
+            self.ended = Moment::now();
         }
         if report.end.since(self.maintained) >= MAINTENANCE {
             self.runtime.expire();
             self.publish();
+            self.ended = Moment::now();
         }
     }
 
@@ -401,7 +404,7 @@ impl Worker {
     fn renew(&mut self, why: &str) {
         tracing::info!(target: "jsmill", worker = self.link.index, why, "the isolate is replaced");
         self.shared.meters.isolates.increment(1);
-        if let Err(error) = self.runtime.renew() {
+        if let Err(error) = self.runtime.renew(why) {
             tracing::error!(target: "jsmill", worker = self.link.index, %error, "no new isolate");
         }
         self.shared.queue.warmth().wipe(self.link.index);

@@ -242,11 +242,10 @@ impl Ops {
         };
         let target = Target::Promise(v8::Global::new(scope, resolver));
         let (task, op) = self.add(target, Source::Future(None, name.clone()))?;
-        let completion = Completion { mailbox: self.options.mailbox.clone(), task, op, outcome: None };
+        let completion = Completion(Some(Destination { mailbox: self.options.mailbox.clone(), task, op }));
         let spawned = self.options.runtime.spawn(async move {
-            let mut completion = completion;
-            let outcome = future.await;
-            completion.outcome = Some(outcome);
+            let completion = completion;
+            completion.tell(future.await);
         });
         match spawned {
             Ok(abort) => {
@@ -361,17 +360,32 @@ impl Ops {
 pub(super) struct Paused(Option<(TaskId, usize)>);
 
 /// Tells the worker what a future has ended with, however it ends.
-struct Completion {
+struct Completion(Option<Destination>);
+
+struct Destination {
     mailbox: Arc<dyn Mailbox>,
     task: TaskId,
     op: OpId,
-    outcome: Option<Outcome>,
+}
+
+impl Destination {
+    fn tell(self, outcome: Outcome) {
+        self.mailbox.post(Note::Done(self.task, self.op, outcome));
+    }
+}
+
+impl Completion {
+    fn tell(mut self, outcome: Outcome) {
+        if let Some(destination) = self.0.take() {
+            destination.tell(outcome);
+        }
+    }
 }
 
 impl Drop for Completion {
     fn drop(&mut self) {
-        let outcome = self.outcome.take();
-        let outcome = outcome.unwrap_or(if std::thread::panicking() { Outcome::Panicked } else { Outcome::Dropped });
-        self.mailbox.post(Note::Done(self.task, self.op, outcome));
+        if let Some(destination) = self.0.take() {
+            destination.tell(if std::thread::panicking() { Outcome::Panicked } else { Outcome::Dropped });
+        }
     }
 }

@@ -15,7 +15,7 @@ use super::context_cache::{CacheCounters, ContextCache};
 use super::cpu::CpuMeter;
 use super::live::LiveRuns;
 use super::ops::{Ops, OpsOptions};
-use super::slice::Job;
+use super::slice::{Job, STATE};
 use super::value_cache::ValueCache;
 use super::{Caching, CallCore, HostFunctions, TaskId, natives};
 use crate::clock::Moment;
@@ -202,13 +202,14 @@ impl Runtime {
             past: CacheCounters::default(),
             past_converted: 0,
         };
-        runtime.renew()?;
+        runtime.renew("it is new")?;
         Ok(runtime)
     }
 
-    /// Drops the isolate with all that lives in it, and makes a new one.
-    pub(crate) fn renew(&mut self) -> Result<()> {
-        self.close(&ErrorKind::WorkerLost { reason: "its isolate was replaced while the run was paused".into() });
+    /// Drops the isolate with all that lives in it, and makes a new one. Runs that are paused are told why.
+    pub(crate) fn renew(&mut self, why: &str) -> Result<()> {
+        let reason = format!("its isolate was replaced while the run was paused, because {why}");
+        self.close(&ErrorKind::WorkerLost { reason });
         let mut isolate = Isolate::new(&self.options.isolate)?;
         self.interrupt.set(isolate.handle());
         let slot = self.slot.clone();
@@ -245,6 +246,7 @@ impl Runtime {
             live.call.refuse(Error::from(why.clone()).after(live.spent.into()));
             // Here, outside of V8: what the call owns is the embedder's.
             super::release(live.call.clone());
+            crate::vm::quietly(STATE, || drop(live));
         }
         if let Some(mut inside) = self.inside.take() {
             self.next_op = inside.ops.next();

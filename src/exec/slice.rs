@@ -16,11 +16,14 @@ use crate::clock::Moment;
 use crate::error::{Error, ErrorKind, Result};
 use crate::units::Bytes;
 use crate::vm::{ScriptContext, Terms, is_refused_buffer, take_unhandled};
-use crate::watchdog::{self, Epoch, Slot};
+use crate::watchdog::{self, Epoch, Slot, Stop};
 use crate::wire;
 
 /// How many lines a run may write to `console`.
 const LOG_LINES: u32 = 1_000;
+
+/// What of the embedder's may panic when a run is over.
+pub(super) const STATE: &str = "the drop of a task's state";
 
 /// What a slice is for.
 #[derive(Debug)]
@@ -134,7 +137,10 @@ impl Runtime {
             let (task, error) = match due {
                 Due::Op(task, op) => return Some((task, Job::Settle(op, None))),
                 Due::Close(task) => return Some((task, Job::TearDown)),
-                Due::Deadline(task) => (task, deadline(self.live.get(&task)?.call.meta().limits.deadline, false)),
+                Due::Deadline(task) => {
+                    let Some(live) = self.live.get(&task) else { continue };
+                    (task, deadline(live.call.meta().limits.deadline, false))
+                }
                 Due::Idle(task) => {
                     let Some(live) = self.live.get(&task) else { continue };
                     if !live.call.waits_for_caller() {
@@ -218,17 +224,22 @@ impl Runtime {
         let buffer_limit = self.options.isolate.buffer_limit;
         let translate = |error: Error| translate(error, refused_buffer, buffer_limit);
         let instead = match (report.stop, panicked) {
+            (Some(Stop::SliceTimeout), _) if closing => {
+                Some(ErrorKind::SliceTimeout { limit: meta.limits.close_timeout }.into())
+            }
             (Some(stop), _) => Some(stopped(stop, &meta.limits, &self.options.isolate)),
             (None, Some(what)) => Some(ErrorKind::HostPanicked { what }.into()),
             (None, None) => left.error.take().map(translate),
         };
         let broken = instead.is_some();
-        if broken && let Some(context) = &left.context {
-            inside.contexts.remove(context);
-        }
         if broken {
             // A host callback that panicked, or a task with V8's scope, may have asked for a termination past the slot.
             inside.isolate.v8().cancel_terminate_execution();
+        }
+        if broken && let Some(context) = &left.context {
+            inside.contexts.remove(context);
+            // Other runs may live on in it.
+            context.forget_microtasks(inside.isolate.v8());
         }
         let end = Moment::now();
         report.end = end;
@@ -303,6 +314,7 @@ impl Runtime {
                     // Before the end is told: whoever is told may look at what the context held.
                     (None, _) => {
                         self.forget(task);
+                        crate::vm::quietly(STATE, || drop(progress));
                         None
                     }
                 };
@@ -443,7 +455,7 @@ impl Runtime {
         self.ops_options.mailbox.let_go(live.place);
         self.forget(task);
         super::release(live.call.clone());
-        crate::vm::quietly("the drop of a task's state", || drop(live));
+        crate::vm::quietly(STATE, || drop(live));
     }
 
     /// Whoever waits for the end of the run is woken.

@@ -22,7 +22,7 @@ use crate::wire::Encoded;
 /// A context, its script's functions, and the host's functions in it.
 pub(crate) struct ScriptContext {
     context: v8::Global<v8::Context>,
-    queue: v8::MicrotaskQueueHandle,
+    queue: RefCell<v8::MicrotaskQueueHandle>,
     host: Rc<Host>,
     functions: FunctionOwner,
     top_level: TopLevel,
@@ -65,7 +65,7 @@ impl ScriptContext {
         host.count_context(1);
         Ok(ScriptContext {
             context: v8::Global::new(scope, context),
-            queue,
+            queue: RefCell::new(queue),
             host: host.clone(),
             functions: FunctionOwner::new(host.clone()),
             top_level: TopLevel::Global(Vec::new()),
@@ -124,7 +124,16 @@ impl ScriptContext {
 
     /// Runs what the script has queued. Part of the slice: it may loop.
     pub(crate) fn run_microtasks(&self, isolate: &mut v8::OwnedIsolate) {
-        self.queue.perform_checkpoint(isolate);
+        self.queue.borrow().perform_checkpoint(isolate);
+    }
+
+    /// Drops what the script has queued. Not while anything runs in the context.
+    pub(crate) fn forget_microtasks(&self, isolate: &mut v8::OwnedIsolate) {
+        let queue = v8::MicrotaskQueue::new(isolate, v8::MicrotasksPolicy::Explicit);
+        v8::scope!(let scope, isolate);
+        v8::Local::new(scope, &self.context).set_microtask_queue(&queue);
+        // The context knows the new one by now.
+        self.queue.replace(queue);
     }
 
     /// Whether nothing that outlives a run can be changed.

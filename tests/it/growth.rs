@@ -69,17 +69,17 @@ impl OneOff for Collect {
 }
 
 /// The heap of the only worker after a collection, and the memory of the process. What V8 has not got round to collecting is no growth.
-struct Figures {
+pub(crate) struct Figures {
     engine: Engine,
     script: Arc<Script>,
 }
 
 impl Figures {
-    fn of(engine: &Engine) -> Self {
+    pub(crate) fn of(engine: &Engine) -> Self {
         Figures { engine: engine.clone(), script: Script::new("collect.js", "").unwrap() }
     }
 
-    fn heap_and_rss(&self) -> (u64, u64) {
+    pub(crate) fn heap_and_rss(&self) -> (u64, u64) {
         let heap = self.engine.run_blocking(Composition::new(Collect(self.script.clone())).one_off().memory());
         (heap.expect("a collection"), rss_bytes())
     }

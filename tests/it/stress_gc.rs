@@ -12,7 +12,7 @@ use crate::support::{FLAGS, forced_gc};
 const FORCED: &str = "--stress-compaction --gc-interval=500";
 
 /// Parts of test names that are left out.
-const LEFT_OUT: [&str; 9] = [
+const LEFT_OUT: [&str; 11] = [
     "stress_gc::",
     "shape::",
     "growth::",
@@ -22,6 +22,8 @@ const LEFT_OUT: [&str; 9] = [
     "strings::",
     "config::",
     "shutdown::threads_and_memory",
+    "suspension::heaps::",
+    "suspension::memory::",
 ];
 
 #[test]
