@@ -201,7 +201,7 @@ impl Runtime {
             };
         }
         report.ran = true;
-        inside.runs += 1;
+        inside.runs += u64::from(report.first);
         let slice = Slice { call: &**call, slot, epoch, task };
         let mut progress = Progress::default();
         let mut held = None;
