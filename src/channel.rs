@@ -11,4 +11,4 @@ mod runtime;
 mod state;
 
 pub(crate) use runtime::{Abort, HostRuntime};
-pub(crate) use state::{Ask, Begin, Channel, Event, Leave, Unwanted};
+pub(crate) use state::{Ask, Begin, Caller, Channel, Event, Leave, Stopping, Unwanted};

@@ -31,7 +31,7 @@ pub use future::CallFuture;
 pub use live::{Live, Snapshot, Watch};
 pub use load::{Load, WorkerLoad};
 pub use prepare::Prepared;
-pub use run::{AnswerWith, Run, Ticket};
+pub use run::{AnswerWith, Run, RunOf, Ticket};
 pub use stats::{Stats, Stopped, WorkerStats};
 pub use task::{Rejected, TaskBuilder};
 
@@ -147,7 +147,7 @@ impl Engine {
     ///
     /// # Errors
     /// `Config` when its limits make no sense.
-    pub fn start<C: Startable>(&self, composition: C) -> Result<Run<C::Request, C::Reply, C::Output, C::Transport>> {
+    pub fn start<C: Startable>(&self, composition: C) -> Result<RunOf<C>> {
         let (script, work, parts) = composition.into_work();
         Ok(Run::new(self.shared(), submit::composed(self, script, work, parts)?))
     }

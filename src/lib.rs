@@ -121,7 +121,7 @@ mod wire;
 
 pub use engine::{
     Admission, AnswerWith, Background, CallFuture, Engine, EngineBuilder, Live, Load, Pinning, Prepared, Rejected, Run,
-    Snapshot, Stats, Stopped, TaskBuilder, Ticket, Watch, WorkerLoad, WorkerStats,
+    RunOf, Snapshot, Stats, Stopped, TaskBuilder, Ticket, Watch, WorkerLoad, WorkerStats,
 };
 pub use error::{Error, ErrorKind, Finding, Frame, ReplyFault, Result, Scale, ScriptError, Spent};
 pub use exec::{

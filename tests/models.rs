@@ -12,7 +12,7 @@ use loom::sync::{Arc, Mutex};
 use alarm::Alarm;
 use clock::Moment;
 use slice::{SliceState, Stop};
-use state::{Ask, Begin, Channel, Event, Leave, Unwanted};
+use state::{Ask, Begin, Caller, Channel, Event, Leave, Stopping, Unwanted};
 
 #[path = "../src/watchdog/alarm.rs"]
 mod alarm;
@@ -148,7 +148,7 @@ fn a_caller_that_leaves_while_it_has_the_floor_is_noticed() {
                 begun == Begin::Left || call.lock().unwrap().pause(None, || "home").is_err()
             })
         };
-        let (leave, _rest) = call.lock().unwrap().leave(true, false);
+        let (leave, _rest) = call.lock().unwrap().leave(Stopping::AtPause, Caller::Goes);
         let found = worker.join().unwrap();
         assert!(found || leave == Leave::Tell("home"), "{leave:?}");
     });

@@ -26,7 +26,7 @@ fn engine() -> (Engine, Arc<Script>) {
         .workers(1)
         .live_tasks(2 * SUSPENDED)
         .host_async("one", || async { Ok::<_, HostError>(1) })
-        .host_async("never", || std::future::pending::<Result<(), HostError>>())
+        .host_async("never", std::future::pending::<Result<(), HostError>>)
         .build()
         .expect("an engine");
     (engine, Script::new("suspend.js", SOURCE).expect("a script"))

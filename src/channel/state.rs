@@ -60,6 +60,28 @@ pub(crate) enum Leave<S, H> {
     Tell(H),
 }
 
+/// When a slice is stopped whose caller leaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stopping {
+    AtOnce,
+    /// It goes on to its next pause, where the script can be closed.
+    AtPause,
+}
+
+/// What a caller does that wants no more of its call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Caller {
+    Goes,
+    /// It waits until the script is closed.
+    Stays,
+}
+
+/// What has to be done for a caller that has left, and what nobody needs any more.
+pub(crate) type Left<S, H, Q, A, E> = (Leave<S, H>, Option<Rest<Q, A, E>>);
+
+/// Who is to be told of an end, and what nobody needs any more.
+pub(crate) type Told<Q, A, E> = (Option<Waker>, Rest<Q, A, E>);
+
 /// What a caller is told.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Event<Q, E> {
@@ -175,10 +197,9 @@ impl<Q, A, E, S, H: Clone> Channel<Q, A, E, S, H> {
         Err((unwanted, answer))
     }
 
-    /// The caller leaves. `gently`: a slice that runs goes on to its next pause, where the script can be closed.
-    ///
-    /// With `wait` the caller stays for the end of the closing, which is the next event.
-    pub(crate) fn leave(&mut self, gently: bool, wait: bool) -> (Leave<S, H>, Option<Rest<Q, A, E>>) {
+    /// The caller leaves, or stays only for the end of the closing, which is the next event then.
+    pub(crate) fn leave(&mut self, stopping: Stopping, caller: Caller) -> Left<S, H, Q, A, E> {
+        let wait = caller == Caller::Stays;
         let next = if wait { Phase::Closing } else { Phase::Over };
         match &self.phase {
             Phase::New | Phase::Queued => {
@@ -196,7 +217,7 @@ impl<Q, A, E, S, H: Clone> Channel<Q, A, E, S, H> {
             Phase::Busy if self.running.is_some() => {
                 self.phase = next;
                 match self.running.take() {
-                    Some(stop) if !gently => (Leave::Stop(stop), None),
+                    Some(stop) if stopping == Stopping::AtOnce => (Leave::Stop(stop), None),
                     running => {
                         self.running = running;
                         (Leave::Nothing, None)
@@ -259,7 +280,7 @@ impl<Q, A, E, S, H: Clone> Channel<Q, A, E, S, H> {
     }
 
     /// The call has ended. An end that nobody wants comes back.
-    pub(crate) fn end(&mut self, end: E) -> Result<(Option<Waker>, Rest<Q, A, E>), E> {
+    pub(crate) fn end(&mut self, end: E) -> Result<Told<Q, A, E>, E> {
         self.running = None;
         self.home = None;
         match self.phase {

@@ -59,23 +59,23 @@ fn answers_that_nobody_waits_for_come_back() {
 fn a_caller_that_leaves() {
     let mut queued = Small::new();
     queued.ask();
-    assert_eq!(queued.leave(true, false).0, Leave::Nothing);
+    assert_eq!(queued.leave(Stopping::AtPause, Caller::Goes).0, Leave::Nothing);
     assert_eq!(queued.begin("stop"), Begin::Left, "it never runs");
 
     let mut running = Small::new();
     running.ask();
     running.begin("stop");
-    assert_eq!(running.leave(false, false).0, Leave::Stop("stop"));
+    assert_eq!(running.leave(Stopping::AtOnce, Caller::Goes).0, Leave::Stop("stop"));
 
     let mut gently = Small::new();
     gently.ask();
     gently.begin("stop");
-    assert_eq!(gently.leave(true, false).0, Leave::Nothing);
+    assert_eq!(gently.leave(Stopping::AtPause, Caller::Goes).0, Leave::Nothing);
     assert_eq!(gently.pause(Some("unwanted"), || "home").unwrap_err(), Some("unwanted"));
 
     let mut paused = held();
-    assert_eq!(paused.leave(true, false).0, Leave::Tell("home"));
-    assert_eq!(paused.leave(true, false).0, Leave::Nothing, "once is enough");
+    assert_eq!(paused.leave(Stopping::AtPause, Caller::Goes).0, Leave::Tell("home"));
+    assert_eq!(paused.leave(Stopping::AtPause, Caller::Goes).0, Leave::Nothing, "once is enough");
     assert!(paused.is_over());
     assert_eq!(paused.end(Ok(1)).unwrap_err(), Ok(1));
 }
@@ -83,14 +83,14 @@ fn a_caller_that_leaves() {
 #[test]
 fn a_caller_that_stays_for_the_closing() {
     let mut channel = held();
-    assert_eq!(channel.leave(true, true).0, Leave::Tell("home"));
+    assert_eq!(channel.leave(Stopping::AtPause, Caller::Stays).0, Leave::Tell("home"));
     assert!(channel.is_left() && !channel.is_over());
     assert_eq!(poll(&mut channel), Poll::Pending);
     assert!(channel.end(Err("closed")).is_ok());
     assert_eq!(poll(&mut channel), Poll::Ready(Event::End(Err("closed"))));
     let mut ended = held();
     assert!(ended.end(Ok(3)).is_ok());
-    assert_eq!(ended.leave(true, true).0, Leave::Nothing);
+    assert_eq!(ended.leave(Stopping::AtPause, Caller::Stays).0, Leave::Nothing);
     assert_eq!(poll(&mut ended), Poll::Ready(Event::End(Ok(3))));
 }
 
@@ -98,7 +98,7 @@ fn a_caller_that_stays_for_the_closing() {
 fn a_slice_while_the_caller_has_the_floor_changes_nothing() {
     let mut channel = held();
     assert_eq!(channel.begin("stop"), Begin::Yes);
-    assert_eq!(channel.leave(true, false).0, Leave::Tell("home"), "it is told, and not stopped");
+    assert_eq!(channel.leave(Stopping::AtPause, Caller::Goes).0, Leave::Tell("home"), "it is told, and not stopped");
     let mut channel = held();
     channel.begin("stop");
     assert!(channel.pause(None, || "other").is_ok());

@@ -13,9 +13,9 @@ use serde::Serialize;
 
 use super::crew::Shared;
 use super::submit;
-use crate::channel::Event;
+use crate::channel::{Caller, Event};
 use crate::error::{Error, ErrorKind, ReplyFault, Result};
-use crate::exec::{Answer, Channelled, Direct, Transport, Wire};
+use crate::exec::{Answer, Channelled, Direct, Startable, Transport, Wire};
 use crate::vm::{HostError, convert_error};
 use crate::wire::{self, Encoded, Limits};
 
@@ -60,6 +60,10 @@ pub struct Run<Q, A, R, T: Transport<A> = Wire> {
     id: u64,
 }
 
+/// The run of a composition.
+pub type RunOf<C> =
+    Run<<C as Startable>::Request, <C as Startable>::Reply, <C as Startable>::Output, <C as Startable>::Transport>;
+
 enum End<R> {
     /// It has not come.
     None,
@@ -92,8 +96,8 @@ where
     ///
     /// # Errors
     /// Those of [`call_async`](crate::TaskBuilder::call_async); `IdleTimeout`. The run is over then.
-    pub fn next(&mut self) -> impl Future<Output = Result<Option<Q>>> + Send {
-        poll_fn(|context| self.poll_next_request(context))
+    pub async fn next(&mut self) -> Result<Option<Q>> {
+        poll_fn(|context| self.poll_next_request(context)).await
     }
 
     /// The same on the calling thread, which waits.
@@ -201,7 +205,7 @@ where
     /// What a `finally` block threw; `SliceTimeout` where it took longer than the [close timeout](crate::Limits::close_timeout), and was torn down.
     pub async fn close(mut self) -> Result<()> {
         self.entering = None;
-        self.call.leave(true);
+        self.call.leave(Caller::Stays);
         let event = poll_fn(|context| self.call.poll(context.waker())).await;
         match event {
             Event::End(Err(error)) if !matches!(error.kind(), ErrorKind::Cancelled) => Err(error),
@@ -322,7 +326,7 @@ impl<Q, A, R, T: Transport<A>> Unpin for Run<Q, A, R, T> {}
 
 impl<Q, A, R, T: Transport<A>> Drop for Run<Q, A, R, T> {
     fn drop(&mut self) {
-        self.call.leave(false);
+        self.call.leave(Caller::Goes);
     }
 }
 

@@ -16,7 +16,7 @@ use parking_lot::Mutex;
 
 use super::shared::ErasedShared;
 use super::{Mailbox, Meta, Note, TaskId};
-use crate::channel::{Ask, Begin, Channel, Event, Leave, Unwanted};
+use crate::channel::{Ask, Begin, Caller, Channel, Event, Leave, Stopping, Unwanted};
 use crate::clock::Moment;
 use crate::error::{Error, ErrorKind, ReplyFault, Result, Spent};
 use crate::vm::{HostError, Scope, guarded, quietly};
@@ -417,10 +417,9 @@ pub(crate) trait Channelled<Q, A, O>: Send + Sync {
     fn number(&self) -> u32;
     /// Answers the request of that number.
     fn answer(&self, number: u32, answer: Answer<A>) -> Result<()>;
-    /// The caller leaves: a queued call never runs, a running slice is stopped, a script that is paused is closed.
-    ///
-    /// With `wait` it stays until the closing is over, for the end of the call.
-    fn leave(&self, wait: bool);
+    /// The caller leaves, or stays only until the closing is over: a queued call never runs, a running slice is stopped, a script that is
+    /// paused is closed.
+    fn leave(&self, caller: Caller);
 }
 
 impl<W: Work> Channelled<W::Request, W::Reply, W::Output> for Call<W> {
@@ -474,11 +473,12 @@ impl<W: Work> Channelled<W::Request, W::Reply, W::Output> for Call<W> {
         })
     }
 
-    fn leave(&self, wait: bool) {
-        let gently = self.work.mode() == Mode::Pausing;
+    fn leave(&self, caller: Caller) {
+        let pauses = self.work.mode() == Mode::Pausing;
+        let stopping = if pauses { Stopping::AtPause } else { Stopping::AtOnce };
         // First, so that whoever sees that the caller has left sees when.
         self.left.store(Moment::now().to_nanos(), Ordering::Release);
-        let (leave, rest) = self.inner.lock().channel.leave(gently, wait);
+        let (leave, rest) = self.inner.lock().channel.leave(stopping, caller);
         quietly("the drop of a request, a reply or a result", || drop(rest));
         match leave {
             Leave::Nothing => {}
@@ -532,7 +532,7 @@ impl<W: Work> Future for Pending<W> {
 impl<W: Work> Drop for Pending<W> {
     fn drop(&mut self) {
         if !self.taken {
-            self.call.leave(false);
+            self.call.leave(Caller::Goes);
         }
     }
 }

@@ -538,7 +538,9 @@ impl Slice<'_> {
             inside.ops.drop_all(std::mem::take(&mut own));
             let mut timers = inside.ops.timers.borrow_mut();
             let past = [live.deadline.take(), live.idle.take()];
-            past.into_iter().flatten().for_each(|key| drop(timers.remove(key)));
+            past.into_iter().flatten().for_each(|key| {
+                timers.remove(key);
+            });
         }
         inside.ops.enter(self.task, meta.limits.pending, own);
         let ops = inside.ops.clone();
