@@ -115,8 +115,9 @@ fn held() -> Call {
 /// A caller leaves while a slice pauses: either the worker is told, or it finds out at the pause, and never both.
 #[test]
 fn a_caller_that_leaves_at_a_pause_is_noticed_once() {
-    for (request, gently, wait) in
-        [(Some(1), true, false), (Some(1), true, true), (None, true, false), (None, false, false)]
+    use {Caller::*, Stopping::*};
+    for (request, stopping, caller) in
+        [(Some(1), AtPause, Goes), (Some(1), AtPause, Stays), (None, AtPause, Goes), (None, AtOnce, Goes)]
     {
         loom::model(move || {
             let call = running();
@@ -124,14 +125,17 @@ fn a_caller_that_leaves_at_a_pause_is_noticed_once() {
                 let call = call.clone();
                 loom::thread::spawn(move || call.lock().unwrap().pause(request, || "home").is_err())
             };
-            let (leave, _rest) = call.lock().unwrap().leave(gently, wait);
+            let (leave, _rest) = call.lock().unwrap().leave(stopping, caller);
             let told = matches!(leave, Leave::Tell("home"));
             let found = worker.join().unwrap();
             assert!(told != found, "told: {told}, found at the pause: {found}");
-            assert!(!matches!(leave, Leave::Stop(_)) || (found && !gently), "a slice is stopped that was over");
+            assert!(
+                !matches!(leave, Leave::Stop(_)) || (found && stopping == AtOnce),
+                "a slice is stopped that was over"
+            );
             let mut channel = call.lock().unwrap();
             assert!(channel.is_left());
-            assert_eq!(channel.end(7).is_ok(), wait, "only who waits gets the end of the closing");
+            assert_eq!(channel.end(7).is_ok(), caller == Stays, "only who waits gets the end of the closing");
         });
     }
 }
