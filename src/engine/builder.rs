@@ -170,13 +170,14 @@ impl EngineBuilder {
         self
     }
 
-    /// After how many runs an isolate is replaced. Default: never. An insurance against whatever V8 may accumulate.
+    /// After how many runs an isolate is replaced. Default: never. An insurance against whatever V8 may accumulate. It takes no more calls that
+    /// pause then, and goes when those that it has have ended, or 10 s later: then they end with `WorkerLost`.
     pub fn max_runs(mut self, runs: u64) -> Self {
         self.options.max_runs = runs;
         self
     }
 
-    /// At what age an isolate is replaced. Default: never.
+    /// At what age an isolate is replaced. Default: never. Calls that are paused are waited for as with [`max_runs`](EngineBuilder::max_runs).
     pub fn max_age(mut self, age: Duration) -> Self {
         self.options.max_age = age;
         self

@@ -310,7 +310,7 @@ impl Worker {
 
     /// Whether it may take a call that pauses.
     fn has_room(&self) -> bool {
-        self.runtime.live() < self.shared.config.live_tasks
+        self.runtime.has_room(self.shared.config.live_tasks)
     }
 
     /// The next call, if there is one for it. Those that waited for too long are told.

@@ -151,6 +151,8 @@ pub(crate) struct Runtime {
     next_op: u64,
     /// Whether a run without a cache was seen, so that a reserve pays.
     pub(super) uncached: bool,
+    /// Since when the isolate is to be replaced as soon as no run is paused.
+    pub(super) retiring: Option<Moment>,
     pub(super) next_heap_look: Moment,
     pub(super) next_collect_look: Moment,
     /// Heap in use after the last collection that this asked for.
@@ -191,6 +193,7 @@ impl Runtime {
             last_task: 0,
             next_op: 1,
             uncached: false,
+            retiring: None,
             next_heap_look: now.after(HEAP_INTERVAL),
             next_collect_look: now,
             collected_to: Bytes::new(0),
@@ -232,6 +235,7 @@ impl Runtime {
             runs: 0,
         });
         self.isolates += 1;
+        self.retiring = None;
         self.collected_to = Bytes::new(0);
         self.detached_rounds = 0;
         self.unheld = 0;
@@ -299,6 +303,11 @@ impl Runtime {
     pub(crate) fn note(&mut self, report: &SliceReport, caching: &Caching) {
         self.built += u64::from(report.built);
         self.uncached |= *caching == Caching::None;
+    }
+
+    /// Whether a run that pauses may begin, where `limit` of them may be held.
+    pub(crate) fn has_room(&self, limit: usize) -> bool {
+        self.retiring.is_none() && self.live.len() < limit
     }
 
     /// How many runs have begun and not ended.

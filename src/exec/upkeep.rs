@@ -1,9 +1,14 @@
 //! How a worker keeps its isolate in shape: collections, contexts ahead of need, and when the isolate has to be replaced.
 
+use std::time::Duration;
+
 use super::runtime::{HEAP_INTERVAL, Runtime, Verdict};
 use crate::clock::Moment;
 use crate::units::Bytes;
 use crate::vm::ScriptContext;
+
+/// How long an isolate that is to be replaced for its age waits for its paused runs.
+const DRAIN: Duration = Duration::from_secs(10);
 
 impl Runtime {
     /// Whether the isolate may go on.
@@ -13,14 +18,14 @@ impl Runtime {
             return Verdict::Replace("its heap limit was reached");
         }
         if inside.runs >= self.options.max_runs {
-            return Verdict::Replace("it has run as often as it may");
+            return self.drained("it has run as often as it may");
         }
         if now < self.next_heap_look {
             return Verdict::Fine;
         }
         self.next_heap_look = now.after(HEAP_INTERVAL);
         if now.since(inside.born) >= self.options.max_age {
-            return Verdict::Replace("it has reached its maximum age");
+            return self.drained("it has reached its maximum age");
         }
         let limit = self.options.isolate.heap_limit.get();
         if inside.isolate.heap().used.get() < limit / 3 * 2 {
@@ -40,9 +45,11 @@ impl Runtime {
     pub(crate) fn maintain(&mut self) -> Verdict {
         let now = Moment::now();
         let Some(inside) = &mut self.inside else { return Verdict::Replace("it has no isolate") };
-        if now.since(inside.born) >= self.options.max_age {
-            return Verdict::Replace("it has reached its maximum age");
+        let old = now.since(inside.born) >= self.options.max_age || inside.runs >= self.options.max_runs;
+        if old && let Verdict::Replace(why) = self.drained("it is old enough") {
+            return Verdict::Replace(why);
         }
+        let Some(inside) = &mut self.inside else { return Verdict::Fine };
         inside.contexts.expire(now);
         inside.values.expire();
         if now < self.next_collect_look {
@@ -55,6 +62,16 @@ impl Runtime {
             if let Verdict::Replace(why) = self.detached() {
                 return Verdict::Replace(why);
             }
+        }
+        Verdict::Fine
+    }
+
+    /// The isolate has lived for long enough: it takes no more runs that pause, and goes when those that it has have ended, or after a while.
+    fn drained(&mut self, why: &'static str) -> Verdict {
+        let now = Moment::now();
+        let since = *self.retiring.get_or_insert(now);
+        if self.live.is_empty() || now.since(since) >= DRAIN {
+            return Verdict::Replace(why);
         }
         Verdict::Fine
     }

@@ -16,6 +16,7 @@ mod limits;
 mod memory;
 mod others;
 mod panics;
+mod room;
 mod schedules;
 
 use std::sync::atomic::{AtomicUsize, Ordering};

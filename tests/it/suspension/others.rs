@@ -195,3 +195,22 @@ fn a_run_of_many_slices_counts_once() {
     });
     nothing_is_left(&engine);
 }
+
+/// An isolate that has run as often as it may waits for the runs that are paused in it.
+#[test]
+fn an_isolate_that_is_old_enough_waits_for_its_runs() {
+    let engine = engine_with(|builder| builder.max_runs(3));
+    let script = script("function* main() { return yield 1; } const plain = () => 2;");
+    on_tokio(async {
+        let mut run: Run<u32, u32, u32> = engine.task(&script).generate("main", ()).unwrap();
+        assert_eq!(run.next().await.unwrap(), Some(1));
+        for _ in 0..6 {
+            assert_eq!(engine.task(&script).call::<u32>("plain", ()).await.unwrap(), 2);
+        }
+        assert!(engine.stats().workers[0].isolates <= 1, "it waits");
+        run.reply(5).unwrap();
+        assert_eq!(run.finish().await.unwrap(), 5);
+        still_works(&engine);
+        eventually("the isolate is replaced", || engine.stats().workers[0].isolates > 1);
+    });
+}
