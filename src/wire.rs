@@ -47,7 +47,7 @@ mod random_tests;
 mod round_trip_tests;
 
 pub(crate) use decode::{decode, decode_bool, decode_f64, decode_null, decode_str, decode_undefined};
-pub use encode::Encoded;
+pub use encode::{Blobs, Encoded};
 pub(crate) use encode::{Encoder, encode};
 pub(crate) use error::{Error, Reason};
 pub(crate) use scalar::{Scalar, scalars};

@@ -52,12 +52,19 @@ use crate::wire::{self, Encoded, Limits};
 /// ```
 #[must_use = "nothing runs before the first `next`"]
 pub struct Run<Q, A, R, T: Transport<A> = Wire> {
-    shared: Arc<Shared>,
     call: Arc<dyn Channelled<Q, T::Reply, R>>,
-    /// Waiting for room in the queue.
-    entering: Option<Pin<Box<dyn Future<Output = Result<()>> + Send>>>,
+    entry: Entry,
     end: End<R>,
     id: u64,
+}
+
+/// Its way into the queue.
+enum Entry {
+    /// Not yet asked for.
+    Outside(Arc<Shared>),
+    /// Waiting for room.
+    Waiting(Pin<Box<dyn Future<Output = Result<()>> + Send>>),
+    Done,
 }
 
 /// The run of a composition.
@@ -85,7 +92,7 @@ where
     R: Send + 'static,
 {
     pub(super) fn new(shared: &Arc<Shared>, call: Arc<dyn Channelled<Q, T::Reply, R>>) -> Self {
-        Run { shared: shared.clone(), call, entering: None, end: End::None, id: next_id() }
+        Run { call, entry: Entry::Outside(shared.clone()), end: End::None, id: next_id() }
     }
 
     /// Lets the script go on, and gives its next request; `None` when it has returned, and [`finish`](Run::finish) gives the result.
@@ -115,19 +122,20 @@ where
             End::Result(Ok(_)) => return Poll::Ready(Ok(None)),
             End::Result(Err(error)) | End::Told(error) => return Poll::Ready(Err(error.clone())),
         }
-        if self.entering.is_none() && self.call.ask() {
-            let (shared, call) = (self.shared.clone(), self.call.clone().core());
-            match submit::enqueue_now(&shared, &call) {
-                Some(Ok(())) => {}
+        let submit = self.call.ask();
+        if let (true, Entry::Outside(shared)) = (submit, &self.entry) {
+            let (shared, call) = (shared.clone(), self.call.clone().core());
+            self.entry = match submit::enqueue_now(&shared, &call) {
+                Some(Ok(())) => Entry::Done,
                 Some(Err(error)) => return Poll::Ready(Err(self.fail(error))),
-                None => self.entering = Some(Box::pin(async move { submit::enqueue(&shared, call).await })),
-            }
+                None => Entry::Waiting(Box::pin(async move { submit::enqueue(&shared, call).await })),
+            };
         }
-        if let Some(entering) = &mut self.entering {
+        if let Entry::Waiting(entering) = &mut self.entry {
             match entering.as_mut().poll(context) {
                 Poll::Pending => return Poll::Pending,
                 Poll::Ready(result) => {
-                    self.entering = None;
+                    self.entry = Entry::Done;
                     if let Err(error) = result {
                         return Poll::Ready(Err(self.fail(error)));
                     }
@@ -147,6 +155,7 @@ where
     }
 
     fn fail(&mut self, error: Error) -> Error {
+        self.entry = Entry::Done;
         self.end = End::Told(error.clone());
         error
     }
@@ -204,7 +213,7 @@ where
     /// # Errors
     /// What a `finally` block threw; `SliceTimeout` where it took longer than the [close timeout](crate::Limits::close_timeout), and was torn down.
     pub async fn close(mut self) -> Result<()> {
-        self.entering = None;
+        self.entry = Entry::Done;
         self.call.leave(Caller::Stays);
         let event = poll_fn(|context| self.call.poll(context.waker())).await;
         match event {
@@ -442,7 +451,7 @@ impl<Q, A, R, T: Transport<A>, F, P> fmt::Debug for AnswerWith<Q, A, R, T, F, P>
     }
 }
 
-/// Numbers of runs, so that a ticket of one is none of another.
+/// Numbers of runs, so that a ticket of one is none of another, also when that is gone.
 fn next_id() -> u64 {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     NEXT.fetch_add(1, Ordering::Relaxed)

@@ -170,13 +170,14 @@ impl Mailbox for Link {
         Link::post(self, Mail::Note(note));
     }
 
-    fn hold(&self, call: Arc<dyn CallCore>) -> usize {
-        self.paused.lock().insert(call)
+    fn hold(&self, call: Arc<dyn CallCore>) -> u32 {
+        // Four billion paused calls are more than any memory holds.
+        self.paused.lock().insert(call) as u32
     }
 
-    fn let_go(&self, place: usize) {
+    fn let_go(&self, place: u32) {
         // Nothing is there where the worker was given up.
-        let call = self.paused.lock().try_remove(place);
+        let call = self.paused.lock().try_remove(place as usize);
         call.into_iter().for_each(release);
     }
 }

@@ -27,7 +27,7 @@ pub(super) struct Live {
     /// How many lines it may still log.
     pub(super) lines: u32,
     /// Where its call is found when the worker is lost.
-    pub(super) place: usize,
+    pub(super) place: u32,
     /// Its deadline, or the end of its closing.
     pub(super) deadline: Option<TimerKey>,
     pub(super) idle: Option<TimerKey>,

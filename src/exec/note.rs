@@ -39,7 +39,7 @@ pub(crate) enum Outcome {
 pub(crate) trait Mailbox: Send + Sync {
     fn post(&self, note: Note);
     /// Keeps a paused call where it is found when the worker is lost.
-    fn hold(&self, call: Arc<dyn CallCore>) -> usize;
+    fn hold(&self, call: Arc<dyn CallCore>) -> u32;
     /// The call is paused no longer.
-    fn let_go(&self, place: usize);
+    fn let_go(&self, place: u32);
 }

@@ -14,7 +14,7 @@ use super::exception::{catch, stopped};
 use super::host::Host;
 use crate::error::{Error, ErrorKind, Result};
 use crate::units::Bytes;
-use crate::wire::{self, Encoded, Limits, Policy, Scalar};
+use crate::wire::{self, Blobs, Encoded, Limits, Policy, Scalar};
 
 /// A Rust value as a value of the current context.
 pub(crate) fn to_js<'s, T: Serialize + ?Sized>(
@@ -39,7 +39,7 @@ pub(crate) fn decode<'s>(scope: &mut v8::PinScope<'s, '_>, encoded: Encoded) -> 
 pub(crate) fn arguments<'s>(
     scope: &mut v8::PinScope<'s, '_>,
     bytes: &[u8],
-    blobs: Vec<Vec<u8>>,
+    blobs: Blobs,
     into: &mut smallvec::SmallVec<[v8::Local<'s, v8::Value>; 8]>,
 ) -> Result<()> {
     if let Some(scalars) = wire::scalars(bytes) {
@@ -74,16 +74,12 @@ struct Reading;
 
 impl v8::ValueDeserializerImpl for Reading {}
 
-fn deserialize<'s>(
-    scope: &mut v8::PinScope<'s, '_>,
-    bytes: &[u8],
-    blobs: Vec<Vec<u8>>,
-) -> Result<v8::Local<'s, v8::Value>> {
+fn deserialize<'s>(scope: &mut v8::PinScope<'s, '_>, bytes: &[u8], blobs: Blobs) -> Result<v8::Local<'s, v8::Value>> {
     catch(scope, |scope| {
         let context = scope.get_current_context();
         let reader = v8::ValueDeserializer::new(scope, Box::new(Reading), bytes);
         let host = if blobs.is_empty() { None } else { Some(Host::of(scope)?) };
-        for (index, blob) in blobs.into_iter().enumerate() {
+        for (index, blob) in blobs.into_vec().into_iter().enumerate() {
             let store = host.as_ref()?.buffers.adopt(blob).make_shared();
             let buffer = v8::ArrayBuffer::with_backing_store(scope, &store);
             reader.transfer_array_buffer(index as u32, buffer);

@@ -14,7 +14,25 @@ pub struct Encoded {
     /// The stream, header included.
     pub(crate) bytes: Vec<u8>,
     /// Large byte strings. The stream refers to them as transferred array buffers, by their index here.
-    pub(crate) blobs: Vec<Vec<u8>>,
+    pub(crate) blobs: Blobs,
+}
+
+/// The large byte strings of a value. As small as a pointer, since nearly all values have none, and many are kept.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Blobs(#[allow(clippy::box_collection)] Option<Box<Vec<Vec<u8>>>>);
+
+impl Blobs {
+    fn new(blobs: Vec<Vec<u8>>) -> Self {
+        Blobs(if blobs.is_empty() { None } else { Some(Box::new(blobs)) })
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_none()
+    }
+
+    pub(crate) fn into_vec(self) -> Vec<Vec<u8>> {
+        self.0.map(|blobs| *blobs).unwrap_or_default()
+    }
 }
 
 /// Encodes one value.
@@ -22,7 +40,7 @@ pub(crate) fn encode<T: Serialize + ?Sized>(value: &T, policy: Policy, limits: L
     let mut writer = Writer::new(policy, limits);
     value.serialize(&mut writer)?;
     writer.check()?;
-    Ok(Encoded { bytes: writer.out, blobs: writer.blobs })
+    Ok(Encoded { bytes: writer.out, blobs: Blobs::new(writer.blobs) })
 }
 
 /// Encodes the arguments of a call into one array, each as it is pushed.
@@ -67,7 +85,7 @@ impl Encoder {
         }
         out.extend_from_slice(&[tag::END_DENSE, 0]);
         out.extend_from_slice(&bytes[..length]);
-        Ok((Encoded { bytes: self.writer.out, blobs: self.writer.blobs }, self.count))
+        Ok((Encoded { bytes: self.writer.out, blobs: Blobs::new(self.writer.blobs) }, self.count))
     }
 }
 

@@ -198,7 +198,7 @@ fn bytes_are_inline_or_beside_the_stream() {
     let large = serde_bytes::ByteBuf::from(vec![1; 4096]);
     let encoded = encode(&[&large, &large], Policy::default(), Limits::default()).unwrap();
     assert_eq!(encoded.bytes[2..], *b"A\x02t\0VB\0\x80\x20\0t\x01VB\0\x80\x20\0$\0\x02");
-    assert_eq!(encoded.blobs, [vec![1; 4096], vec![1; 4096]]);
+    assert_eq!(encoded.blobs.into_vec(), [vec![1; 4096], vec![1; 4096]]);
 }
 
 #[test]
