@@ -1,6 +1,6 @@
 // Puts the parts together inside the snapshot creator. The value of this file is a function that takes the parts, and
 // returns what the host keeps for each context: a flat list of functions, in the order that `realm.rs` knows.
-(function prelude(sealed, outside, lazy, makeSurvey, makeHarden, makeSealing, makeAio, aioParts) {
+(function prelude(sealed, outside, lazy, makeSurvey, makeHarden, makeSealing, makeAio, aioParts, makeIo) {
   'use strict';
   const { construct } = Reflect;
   const { defineProperty, getOwnPropertyDescriptor } = Object;
@@ -26,7 +26,7 @@
   }
 
   // The library for waiting. The host gives its one function when a context is made.
-  const { aio, install, mutable } = makeAio(aioParts);
+  const { aio, install, mutable: mutableOfAio } = makeAio(aioParts);
   let native;
   install({
     timer: (ms, callback) => native(0, ms, callback),
@@ -35,15 +35,23 @@
     cancel: (id) => native(3, id),
     task: () => native(4),
     alive: (task) => native(5, task),
+    sleep: (ms) => native(7, ms),
     harden: (value) => (sealed ? native(6, value) : value),
   });
+  // Files and sockets, where the crate was built with them.
+  const io = makeIo?.();
+  io?.install((service, first, second) => native(32 + service, first, second));
   const connect = (call) => {
     native = call;
   };
   // Part of the intrinsics from here on. Configurable, so that a script may have a name of its own for it.
   defineProperty(globalThis, 'aio', { value: aio, writable: true, configurable: true, enumerable: false });
+  if (io !== undefined) {
+    defineProperty(globalThis, 'io', { value: io.io, writable: true, configurable: true, enumerable: false });
+  }
 
   const survey = makeSurvey(lazy);
+  const mutable = io === undefined ? mutableOfAio : [...mutableOfAio, ...io.mutable];
   if (!sealed) {
     const known = new WeakSet(survey.walk(survey.roots(), new Set()));
     const { harden, seal } = makeSealing(survey, known, () => undefined, undefined, mutable);

@@ -90,7 +90,7 @@ impl Engine {
     /// # }
     /// ```
     pub fn task<S: Snapshot + ?Sized>(&self, script: &S) -> TaskBuilder<'_> {
-        TaskBuilder::new(self, script.snapshot(), self.shared().config.limits)
+        TaskBuilder::new(self, script.snapshot())
     }
 
     /// A function that is called often: found on every worker now, with as many parameters as `A` has members.

@@ -6,7 +6,7 @@
 //! - `context_cache` and `value_cache` keep what is expensive to make; `entry` finds or makes what a run needs.
 //! - `runtime` is the inside of a worker; `slice` the way of a run through it; `machine` what a run has of JavaScript between its slices,
 //!   and `live` all of a paused run; `upkeep` keeps the isolate in shape.
-//! - `host` are functions of the host; `ops` what runs wait for, with `timers`; `natives` what `js/aio.js` calls.
+//! - `host` are functions of the host; `ops` what runs wait for, with `timers`; `natives` what `js/aio.js` calls; `io` files and sockets.
 //!
 //! Invariant: whatever happens to a call, its caller gets exactly one end, and a context that a stopped slice has left is never
 //! used again. It does not know queues, threads, or other workers.
@@ -19,6 +19,8 @@ mod cpu;
 mod entry;
 mod function;
 mod host;
+#[cfg(feature = "io")]
+mod io;
 mod limits;
 mod live;
 mod machine;
@@ -42,6 +44,10 @@ pub use compose::{Composition, ExceptionHandler, Runnable, Startable, cache, str
 pub use context_cache::Caching;
 pub(crate) use function::{FunctionCall, Way, check_way};
 pub use host::{HostAsync, HostFunctions};
+#[cfg(feature = "io")]
+pub use io::Io;
+#[cfg(feature = "io")]
+pub(crate) use io::{Handles, IoOptions};
 pub use limits::{Limits, Priority};
 use machine::call_promise;
 pub(crate) use meta::{Meta, Profile};

@@ -124,6 +124,9 @@ pub use engine::{
     RunOf, Snapshot, Stats, Stopped, TaskBuilder, Ticket, Watch, WorkerLoad, WorkerStats,
 };
 pub use error::{Error, ErrorKind, Finding, Frame, ReplyFault, Result, Scale, ScriptError, Spent};
+#[cfg(feature = "io")]
+#[cfg_attr(docsrs, doc(cfg(feature = "io")))]
+pub use exec::Io;
 pub use exec::{
     Arg, ArgEncoder, Args, Async, Caching, Composition, Direct, ExceptionHandler, Generator, HostAsync, HostFunctions,
     Input, Limits, Multi, OneOff, Pause, Priority, Runnable, Shared, Startable, Task, Transport, Wire, cache, strategy,
@@ -149,3 +152,7 @@ pub mod conversion {}
 
 #[doc = include_str!("aio.md")]
 pub mod aio {}
+#[cfg(feature = "io")]
+#[cfg_attr(docsrs, doc(cfg(feature = "io")))]
+#[doc = include_str!("io.md")]
+pub mod files {}

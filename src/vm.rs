@@ -33,6 +33,8 @@ pub use callback::{HostError, HostFunction};
 pub(crate) use code::CodeCache;
 pub use console::{LogLevel, LogLine, Logger};
 pub(crate) use context::ScriptContext;
+#[cfg(feature = "io")]
+pub(crate) use convert::bytes;
 pub(crate) use convert::{arguments, decode, error as convert_error};
 pub(crate) use exception::{catch, describe, is_refused_buffer, stopped};
 pub(crate) use host::Host;

@@ -240,6 +240,22 @@ impl EngineBuilder {
         self
     }
 
+    /// What all scripts may do with files and sockets. Default: nothing. [`TaskBuilder::io`](crate::TaskBuilder::io) replaces it for one call.
+    #[cfg(feature = "io")]
+    pub fn io(mut self, io: crate::Io) -> Self {
+        self.options.io = Some(io);
+        self
+    }
+
+    /// How many threads make the calls of the system that may block: opening, reading, writing and closing files, and resolving names. Default:
+    /// 16; started when they are first needed. Further calls wait for one of them. A file system that hangs holds as many as it is asked; nothing
+    /// else waits for those, not even the end of the engine.
+    #[cfg(feature = "io")]
+    pub fn io_threads(mut self, threads: usize) -> Self {
+        self.options.io_threads = threads;
+        self
+    }
+
     /// An idle worker collects garbage when its heap has grown by this much since its last collection. Default: a quarter of the heap
     /// limit. A small value keeps memory low and costs CPU time between calls; while there is work, V8 decides for itself.
     pub fn collect_growth(mut self, growth: Bytes) -> Self {

@@ -51,6 +51,10 @@ pub(super) struct Options {
     pub(super) pending: usize,
     pub(super) host_runtime: Option<tokio::runtime::Handle>,
     pub(super) host_functions: HostFunctions,
+    #[cfg(feature = "io")]
+    pub(super) io: Option<crate::Io>,
+    #[cfg(feature = "io")]
+    pub(super) io_threads: usize,
     pub(super) collect_growth: Option<Bytes>,
     pub(super) collect_interval: Duration,
     pub(super) spin: Option<Duration>,
@@ -87,6 +91,10 @@ impl Default for Options {
             pending: 1_000_000,
             host_runtime: None,
             host_functions: HostFunctions::new(),
+            #[cfg(feature = "io")]
+            io: None,
+            #[cfg(feature = "io")]
+            io_threads: 16,
             collect_growth: None,
             collect_interval: Duration::from_secs(1),
             spin: None,
@@ -112,6 +120,10 @@ pub(super) struct Config {
     pub(super) live_tasks: usize,
     pub(super) pending: usize,
     pub(super) host_runtime: Option<tokio::runtime::Handle>,
+    #[cfg(feature = "io")]
+    pub(super) io: Option<crate::Io>,
+    #[cfg(feature = "io")]
+    pub(super) io_threads: usize,
     pub(super) spin: Duration,
     pub(super) flags: Flags,
     pub(super) runtime: std::sync::Arc<RuntimeOptions>,
@@ -153,6 +165,10 @@ impl Options {
             live_tasks: self.live_tasks,
             pending: self.pending,
             host_runtime: self.host_runtime,
+            #[cfg(feature = "io")]
+            io: self.io,
+            #[cfg(feature = "io")]
+            io_threads: self.io_threads,
             spin,
             flags: Flags { v8: self.v8_flags, wasm_pages: (self.wasm_memory_limit.get() >> 16) as u32, stack_kib },
             runtime: std::sync::Arc::new(RuntimeOptions {
@@ -228,6 +244,15 @@ impl Options {
             ));
         }
         self.limits.check()?;
+        #[cfg(feature = "io")]
+        {
+            if self.io_threads == 0 || self.io_threads > 1024 {
+                return refuse(format!("`io_threads` is {}: it must be between 1 and 1,024", self.io_threads));
+            }
+            if let Some(io) = &self.io {
+                io.check()?;
+            }
+        }
         if self.grace < Duration::from_millis(1) {
             return refuse(format!("`grace` is {:?}: a worker needs at least 1 ms to stop", self.grace));
         }

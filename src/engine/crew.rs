@@ -70,6 +70,9 @@ pub(super) struct Shared {
     pub(super) host_runtime: Arc<HostRuntime>,
     /// Host calls, timers and the like that are pending.
     pub(super) pending: Arc<PendingCount>,
+    /// The threads for calls of the system that may block.
+    #[cfg(feature = "io")]
+    pub(super) blocking: Arc<crate::channel::BlockingPool>,
     pub(super) meters: Meters,
     pressure: Pressure,
     platform: &'static Platform,
@@ -156,6 +159,8 @@ impl Shared {
             code: Arc::new(CodeCache::new(config.code_cache)),
             host_runtime: Arc::new(HostRuntime::new(config.host_runtime.clone())),
             pending: Arc::new(PendingCount::new(config.pending)),
+            #[cfg(feature = "io")]
+            blocking: Arc::new(crate::channel::BlockingPool::new(config.io_threads)),
             meters: Meters::new(Priority::ALL.map(Priority::name)),
             pressure: Pressure::new(Moment::now(), workers, Gate::new(high, low)),
             platform,

@@ -34,7 +34,7 @@ impl<A: Args, R: DeserializeOwned + Send + 'static> Prepared<A, R> {
         let snapshot = script.snapshot();
         check_arity(&snapshot, function, A::COUNT).map_err(|error| error.at(snapshot.name(), function))?;
         on_every_worker(engine, &snapshot, Some(function)).await?;
-        let options = CallOptions::new(engine.limits());
+        let options = CallOptions::new(engine);
         Ok(Prepared {
             engine: engine.clone(),
             script: Box::new(script),
@@ -145,7 +145,7 @@ pub(super) async fn on_every_worker(engine: &Engine, script: &Arc<Script>, funct
     }
     let mut pending = Vec::new();
     for link in shared.links() {
-        let options = CallOptions::new(engine.limits());
+        let options = CallOptions::new(engine);
         let meta = Meta::new(options.profile(script.clone()), "(warm)");
         let call = Call::new(meta, Warm { function: function.map(str::to_owned) });
         pending.push(Pending::new(call.clone()));

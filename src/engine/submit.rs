@@ -17,8 +17,21 @@ use crate::script::Script;
 pub(super) fn composed<W: Work>(engine: &Engine, script: Arc<Script>, work: W, parts: Parts) -> Result<Arc<Call<W>>> {
     let limits = parts.limits.unwrap_or_else(|| engine.limits());
     limits.check()?;
-    let Parts { caching, limits: _, policy, priority, handler, logger } = parts;
-    let profile = Profile { script, caching, limits, policy, priority, handler, logger };
+    #[cfg(feature = "io")]
+    if let Some(io) = &parts.io {
+        io.check()?;
+    }
+    let profile = Profile {
+        script,
+        caching: parts.caching,
+        limits,
+        policy: parts.policy,
+        priority: parts.priority,
+        handler: parts.handler,
+        logger: parts.logger,
+        #[cfg(feature = "io")]
+        io: parts.io.or_else(|| engine.shared().config.io.clone()),
+    };
     let meta = Meta::new(profile, work.name());
     Ok(Call::new(meta, work))
 }

@@ -36,6 +36,8 @@ pub(super) struct CallOptions {
     pub(super) policy: Policy,
     pub(super) priority: Priority,
     pub(super) logger: Option<Arc<dyn Logger>>,
+    #[cfg(feature = "io")]
+    pub(super) io: Option<crate::Io>,
 }
 
 /// A call that found the queue full, with its arguments.
@@ -48,19 +50,30 @@ pub struct Rejected<A> {
 }
 
 impl CallOptions {
-    pub(super) fn new(limits: Limits) -> Self {
+    pub(super) fn new(engine: &Engine) -> Self {
         CallOptions {
-            limits,
+            limits: engine.limits(),
             caching: Caching::Memory,
             policy: Policy::default(),
             priority: Priority::default(),
             logger: None,
+            #[cfg(feature = "io")]
+            io: engine.shared().config.io.clone(),
         }
     }
 
     pub(super) fn profile(self, script: Arc<Script>) -> Profile {
-        let CallOptions { limits, caching, policy, priority, logger } = self;
-        Profile { script, caching, limits, policy, priority, handler: None, logger }
+        Profile {
+            script,
+            caching: self.caching,
+            limits: self.limits,
+            policy: self.policy,
+            priority: self.priority,
+            handler: None,
+            logger: self.logger,
+            #[cfg(feature = "io")]
+            io: self.io,
+        }
     }
 
     /// The call of a function under these options.
@@ -76,6 +89,10 @@ impl CallOptions {
         Q: DeserializeOwned + Send + 'static,
     {
         self.limits.check().map_err(|error| error.at(script.name(), &function))?;
+        #[cfg(feature = "io")]
+        if let Some(io) = &self.io {
+            io.check().map_err(|error| error.at(script.name(), &function))?;
+        }
         let limits = wire::Limits { depth: self.limits.depth, bytes: self.limits.result.as_usize() };
         let args = ArgEncoder::encode(args, self.policy, limits).map_err(|error| error.at(script.name(), &function))?;
         let profile = self.profile(script);
@@ -94,8 +111,8 @@ impl fmt::Debug for TaskBuilder<'_> {
 }
 
 impl<'e> TaskBuilder<'e> {
-    pub(super) fn new(engine: &'e Engine, script: Arc<Script>, limits: Limits) -> Self {
-        TaskBuilder { engine, script, options: CallOptions::new(limits) }
+    pub(super) fn new(engine: &'e Engine, script: Arc<Script>) -> Self {
+        TaskBuilder { engine, script, options: CallOptions::new(engine) }
     }
 
     /// The longest stay inside V8 without a pause. See [`Limits::slice_timeout`].
@@ -155,6 +172,13 @@ impl<'e> TaskBuilder<'e> {
     /// Receives what the script writes to `console`, in place of `tracing`.
     pub fn logger(mut self, logger: impl Logger) -> Self {
         self.options.logger = Some(Arc::new(logger));
+        self
+    }
+
+    /// What the call may do with files and sockets, in place of what the engine grants.
+    #[cfg(feature = "io")]
+    pub fn io(mut self, io: crate::Io) -> Self {
+        self.options.io = Some(io);
         self
     }
 

@@ -65,6 +65,9 @@ pub(super) struct Link {
     current: Mutex<Option<Arc<dyn CallCore>>>,
     /// The calls that are paused, for the same.
     paused: Mutex<Slab<Arc<dyn CallCore>>>,
+    /// What its runs have open.
+    #[cfg(feature = "io")]
+    handles: Arc<crate::exec::Handles>,
 }
 
 /// How a worker's thread ended.
@@ -102,6 +105,8 @@ impl Link {
             answered: Mutex::default(),
             current: Mutex::new(None),
             paused: Mutex::default(),
+            #[cfg(feature = "io")]
+            handles: Arc::default(),
         })
     }
 
@@ -134,6 +139,8 @@ impl Link {
 
     /// The calls that nobody will run or finish any more.
     pub(super) fn abandoned(&self) -> Vec<Arc<dyn CallCore>> {
+        #[cfg(feature = "io")]
+        self.handles.shut();
         self.wake_answered();
         let mail = std::mem::take(&mut *self.mailbox.lock());
         let current = self.current.lock().take();
@@ -252,8 +259,13 @@ impl Worker {
         };
         let slot = Slot::new(interrupt.clone(), shared.config.grace, on_lost, on_long, shared.watchdog.clone());
         let _ = link.slot.set(slot.clone());
-        let ops =
-            OpsOptions { runtime: shared.host_runtime.clone(), mailbox: link.clone(), count: shared.pending.clone() };
+        let ops = OpsOptions {
+            runtime: shared.host_runtime.clone(),
+            mailbox: link.clone(),
+            count: shared.pending.clone(),
+            #[cfg(feature = "io")]
+            io: crate::exec::IoOptions { handles: link.handles.clone(), pool: shared.blocking.clone() },
+        };
         let runtime = Runtime::new(shared.config.runtime.clone(), shared.code.clone(), interrupt, slot.clone(), ops);
         let runtime = runtime.inspect_err(|_| slot.retire())?;
         shared.meters.isolates.increment(1);

@@ -93,6 +93,8 @@ pub struct Composition<T, Strategy = strategy::Unset, Cache = cache::Unset> {
     priority: Priority,
     handler: Option<Arc<dyn ExceptionHandler>>,
     logger: Option<Arc<dyn Logger>>,
+    #[cfg(feature = "io")]
+    io: Option<super::Io>,
     shared: Vec<(usize, ErasedShared)>,
     parts: PhantomData<fn() -> (Strategy, Cache)>,
 }
@@ -108,6 +110,8 @@ impl<T: Task> Composition<T> {
             priority: Priority::default(),
             handler: None,
             logger: None,
+            #[cfg(feature = "io")]
+            io: None,
             shared: Vec::new(),
             parts: PhantomData,
         }
@@ -124,8 +128,19 @@ impl<T: Task, Strategy, Cache> fmt::Debug for Composition<T, Strategy, Cache> {
 
 impl<T, Strategy, Cache> Composition<T, Strategy, Cache> {
     fn with<S, C>(self) -> Composition<T, S, C> {
-        let Composition { task, caching, limits, policy, priority, handler, logger, shared, parts: _ } = self;
-        Composition { task, caching, limits, policy, priority, handler, logger, shared, parts: PhantomData }
+        Composition {
+            task: self.task,
+            caching: self.caching,
+            limits: self.limits,
+            policy: self.policy,
+            priority: self.priority,
+            handler: self.handler,
+            logger: self.logger,
+            #[cfg(feature = "io")]
+            io: self.io,
+            shared: self.shared,
+            parts: PhantomData,
+        }
     }
 
     /// The limits of a run. Default: those of the engine.
@@ -155,6 +170,13 @@ impl<T, Strategy, Cache> Composition<T, Strategy, Cache> {
     /// Makes a shared value ready for the run, which finds the first one as [`Scope::shared`](crate::Scope::shared)`(0)`.
     pub fn share<V>(mut self, value: &Shared<V>) -> Self {
         self.shared.push((self.shared.len(), value.erased.clone()));
+        self
+    }
+
+    /// What the run may do with files and sockets, in place of what the engine grants.
+    #[cfg(feature = "io")]
+    pub fn io(mut self, io: super::Io) -> Self {
+        self.io = Some(io);
         self
     }
 
@@ -229,12 +251,23 @@ pub struct Parts {
     pub(crate) priority: Priority,
     pub(crate) handler: Option<Arc<dyn ExceptionHandler>>,
     pub(crate) logger: Option<Arc<dyn Logger>>,
+    #[cfg(feature = "io")]
+    pub(crate) io: Option<super::Io>,
 }
 
 impl<T, S, C> Composition<T, S, C> {
     fn take_apart(self) -> (T, Vec<(usize, ErasedShared)>, Parts) {
-        let Composition { task, caching, limits, policy, priority, handler, logger, shared, parts: _ } = self;
-        (task, shared, Parts { caching, limits, policy, priority, handler, logger })
+        let parts = Parts {
+            caching: self.caching,
+            limits: self.limits,
+            policy: self.policy,
+            priority: self.priority,
+            handler: self.handler,
+            logger: self.logger,
+            #[cfg(feature = "io")]
+            io: self.io,
+        };
+        (self.task, self.shared, parts)
     }
 }
 

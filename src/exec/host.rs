@@ -75,7 +75,7 @@ fn begin<'s, Output: Serialize>(
             Err(error) => Outcome::Error(error),
         }
     };
-    ops.spawn(scope, name, outcome).map(Into::into)
+    ops.spawn(scope, name, outcome).map(|(_, promise)| promise.into())
 }
 
 /// An async closure with its name.

@@ -7,8 +7,9 @@ use std::time::Duration;
 use rustc_hash::FxHashMap;
 
 use super::machine::Progress;
+use super::ops::OwnOps;
 use super::timers::TimerKey;
-use super::{CallCore, OpId, TaskId};
+use super::{CallCore, TaskId};
 use crate::clock::Moment;
 use crate::error::Spent;
 use crate::vm::{ScriptContext, SharedValue};
@@ -19,7 +20,7 @@ pub(super) struct Live {
     pub(super) context: Rc<ScriptContext>,
     pub(super) progress: Progress,
     /// What it waits for.
-    pub(super) ops: Vec<OpId>,
+    pub(super) ops: OwnOps,
     pub(super) shared: Box<[SharedValue]>,
     pub(super) spent: Times,
     /// When its last slice ended.

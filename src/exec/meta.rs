@@ -19,6 +19,9 @@ pub(crate) struct Profile {
     pub(crate) priority: Priority,
     pub(crate) handler: Option<Arc<dyn ExceptionHandler>>,
     pub(crate) logger: Option<Arc<dyn Logger>>,
+    /// What the run may do with files and sockets.
+    #[cfg(feature = "io")]
+    pub(crate) io: Option<super::Io>,
 }
 
 /// What a call is about.
@@ -58,6 +61,21 @@ impl Profile {
             && other.handler.is_none()
             && self.logger.is_none()
             && other.logger.is_none()
+            && self.is_granted_like(other)
+    }
+
+    #[cfg(feature = "io")]
+    fn is_granted_like(&self, other: &Profile) -> bool {
+        match (&self.io, &other.io) {
+            (None, None) => true,
+            (Some(io), Some(other)) => io.is_same(other),
+            _ => false,
+        }
+    }
+
+    #[cfg(not(feature = "io"))]
+    fn is_granted_like(&self, _other: &Profile) -> bool {
+        true
     }
 }
 
@@ -97,6 +115,8 @@ mod tests {
             priority: Priority::Normal,
             handler: None,
             logger: None,
+            #[cfg(feature = "io")]
+            io: None,
         }
     }
 

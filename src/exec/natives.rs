@@ -1,10 +1,10 @@
-//! What `js/aio.js` calls: one native function with the number of the service that it wants.
+//! What `js/aio.js` and `js/io.js` call: one native function with the number of the service that it wants.
 
 use std::time::Duration;
 
 use super::{OpId, Ops, TaskId};
 use crate::clock::Moment;
-use crate::vm::{HostError, exception_of, harden};
+use crate::vm::{Host, HostError, exception_of, harden, quietly};
 
 /// The services, as `js/prelude.js` numbers them.
 const TIMER: u32 = 0;
@@ -14,6 +14,7 @@ const CANCEL: u32 = 3;
 const TASK: u32 = 4;
 const ALIVE: u32 = 5;
 const HARDEN: u32 = 6;
+const SLEEP: u32 = 7;
 
 /// The function as V8 calls it.
 pub(super) fn native() -> v8::FunctionCallback {
@@ -26,10 +27,17 @@ fn serve<'s>(
     arguments: v8::FunctionCallbackArguments<'s>,
     mut result: v8::ReturnValue<'s, v8::Value>,
 ) {
-    match answer(scope, &arguments) {
-        Ok(Some(value)) => result.set(value),
-        Ok(None) => {}
-        Err(error) => {
+    match quietly("a service of the engine", || answer(scope, &arguments)) {
+        Some(Ok(Some(value))) => result.set(value),
+        Some(Ok(None)) => {}
+        // Unwinding through V8's frames would end the process.
+        None => {
+            if let Some(host) = Host::of(scope) {
+                host.set_panicked("a service of the engine".into());
+            }
+            scope.terminate_execution();
+        }
+        Some(Err(error)) => {
             if let Some(exception) = exception_of(scope, &error) {
                 scope.throw_exception(exception);
             }
@@ -50,9 +58,7 @@ fn answer<'s>(
     };
     let id = match arguments.get(0).uint32_value(scope) {
         Some(TIMER) => {
-            let ms = number(first)?;
-            let seconds = (ms / 1e3).clamp(0.0, 1e9);
-            let at = Moment::now().after(Duration::from_secs_f64(if seconds.is_nan() { 0.0 } else { seconds }));
+            let at = moment(number(first)?);
             let callback = callback(scope, arguments.get(2))?;
             ops.timer(at, callback)?.0
         }
@@ -79,13 +85,24 @@ fn answer<'s>(
             let alive = ops.is_alive(TaskId(number(first)? as u64));
             return Ok(Some(v8::Boolean::new(scope, alive).into()));
         }
+        Some(SLEEP) => return ops.sleep(scope, moment(number(first)?)).map(|promise| Some(promise.into())),
         Some(HARDEN) => {
             harden(scope, first).map_err(|refused| HostError::type_error(refused.to_string()))?;
             return Ok(Some(first));
         }
+        #[cfg(feature = "io")]
+        Some(service) if service >= super::io::FIRST => {
+            return super::io::serve(scope, &ops, service - super::io::FIRST, arguments).map(Some);
+        }
         _ => return Ok(None),
     };
     Ok(Some(v8::Number::new(scope, id as f64).into()))
+}
+
+/// So many milliseconds from now.
+fn moment(ms: f64) -> Moment {
+    let seconds = (ms / 1e3).clamp(0.0, 1e9);
+    Moment::now().after(Duration::from_secs_f64(if seconds.is_nan() { 0.0 } else { seconds }))
 }
 
 fn callback<'s>(

@@ -29,6 +29,9 @@ pub(crate) enum Note {
 #[derive(Debug)]
 pub(crate) enum Outcome {
     Value(Encoded),
+    /// What an operation on a file or a socket has brought.
+    #[cfg(feature = "io")]
+    Io(Result<super::io::Answer, super::io::Fault>),
     Error(HostError),
     Panicked,
     /// It was dropped by its runtime.

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::timers::{TimerKey, Timers};
-use super::{Mailbox, Note, OpId, Outcome, TaskId};
+use super::{Mailbox, Meta, Note, OpId, Outcome, TaskId};
 use crate::channel::{Abort, HostRuntime};
 use crate::clock::Moment;
 use crate::error::{Result, Scale};
@@ -62,6 +62,23 @@ pub(crate) struct OpsOptions {
     pub(crate) runtime: Arc<HostRuntime>,
     pub(crate) mailbox: Arc<dyn Mailbox>,
     pub(crate) count: Arc<PendingCount>,
+    #[cfg(feature = "io")]
+    pub(crate) io: super::IoOptions,
+}
+
+/// The ops of one run.
+#[derive(Default)]
+pub(super) struct OwnOps {
+    /// Those that are pending, and some that are not any more: a run may have ten thousand, and each slice settles one.
+    ids: Vec<OpId>,
+    pending: usize,
+}
+
+impl OwnOps {
+    /// Whether nothing is pending.
+    pub(super) fn is_empty(&self) -> bool {
+        self.pending == 0
+    }
 }
 
 /// The ops of one isolate.
@@ -69,8 +86,8 @@ pub(super) struct Ops {
     options: Rc<OpsOptions>,
     /// The run whose slice goes on, and how many ops it may have.
     current: Cell<Option<(TaskId, usize)>>,
-    /// Its ops. Some may be settled already.
-    own: RefCell<Vec<OpId>>,
+    /// Its ops.
+    own: RefCell<OwnOps>,
     table: RefCell<FxHashMap<OpId, Op>>,
     pub(super) timers: RefCell<Timers<Due>>,
     /// Ops that are to be settled.
@@ -79,6 +96,8 @@ pub(super) struct Ops {
     named: RefCell<FxHashSet<TaskId>>,
     joins: RefCell<FxHashMap<TaskId, Vec<OpId>>>,
     next: Cell<u64>,
+    #[cfg(feature = "io")]
+    pub(super) io: super::io::State,
 }
 
 struct Op {
@@ -105,6 +124,8 @@ impl Ops {
     /// Makes the table of an isolate and leaves a reference with it. `next` is a number that no earlier op of the worker has had.
     pub(super) fn install(isolate: &mut v8::Isolate, options: Rc<OpsOptions>, next: u64) -> Rc<Self> {
         let ops = Rc::new(Ops {
+            #[cfg(feature = "io")]
+            io: super::io::State::new(&options.io),
             options,
             current: Cell::new(None),
             own: RefCell::default(),
@@ -129,9 +150,17 @@ impl Ops {
     }
 
     /// A slice of that run begins; these are its ops.
-    pub(super) fn enter(&self, task: TaskId, limit: usize, own: Vec<OpId>) {
-        self.current.set(Some((task, limit)));
+    pub(super) fn enter(&self, task: TaskId, meta: &Meta, own: OwnOps) {
+        self.current.set(Some((task, meta.limits.pending)));
         *self.own.borrow_mut() = own;
+        #[cfg(feature = "io")]
+        self.io.enter(meta.io.as_ref());
+    }
+
+    /// The run that may begin ops.
+    #[cfg(feature = "io")]
+    pub(super) fn current(&self) -> Option<TaskId> {
+        self.current.get().map(|(task, _)| task)
     }
 
     /// No run may begin ops: a script is being loaded. Says which one could.
@@ -143,23 +172,34 @@ impl Ops {
         self.current.set(paused.0);
     }
 
-    /// The slice is over: the ops of its run that are pending.
-    pub(super) fn leave(&self) -> Vec<OpId> {
+    /// The slice is over: the ops of its run.
+    pub(super) fn leave(&self) -> OwnOps {
         self.current.set(None);
+        #[cfg(feature = "io")]
+        self.io.leave();
         let mut own = std::mem::take(&mut *self.own.borrow_mut());
-        let table = self.table.borrow();
-        own.retain(|op| table.contains_key(op));
+        self.tidy(&mut own);
         own
     }
 
+    /// Forgets what is settled, once that is a good part.
+    fn tidy(&self, own: &mut OwnOps) {
+        if own.ids.len() > own.pending + own.pending / 4 {
+            let table = self.table.borrow();
+            own.ids.retain(|op| table.contains_key(op));
+        }
+    }
+
     /// Those ops are wanted no longer.
-    pub(super) fn drop_all(&self, ops: Vec<OpId>) {
-        let gone: Vec<_> = ops.into_iter().filter_map(|op| self.take(op)).collect();
+    pub(super) fn drop_all(&self, ops: OwnOps) {
+        let gone: Vec<_> = ops.ids.into_iter().filter_map(|op| self.take(op)).collect();
         gone.into_iter().for_each(|op| self.end(op));
     }
 
     /// A run has ended: whoever waits for that is woken.
     pub(super) fn ended(&self, task: TaskId) {
+        #[cfg(feature = "io")]
+        self.io.handles.close_all(task);
         if !self.named.borrow_mut().remove(&task) {
             return;
         }
@@ -183,6 +223,8 @@ impl Ops {
         ops.into_iter().for_each(|op| self.end(op));
         self.timers.borrow_mut().clear();
         self.woken.borrow_mut().clear();
+        #[cfg(feature = "io")]
+        self.io.handles.clear();
     }
 
     pub(super) fn len(&self) -> usize {
@@ -190,9 +232,12 @@ impl Ops {
     }
 
     fn take(&self, op: OpId) -> Option<Op> {
-        let op = self.table.borrow_mut().remove(&op)?;
+        let entry = self.table.borrow_mut().remove(&op)?;
         self.options.count.remove(1);
-        Some(op)
+        if self.current.get().is_some_and(|(task, _)| task == entry.task) {
+            self.own.borrow_mut().pending -= 1;
+        }
+        Some(entry)
     }
 
     fn end(&self, op: Op) {
@@ -210,11 +255,7 @@ impl Ops {
             ));
         };
         let mut own = self.own.borrow_mut();
-        if own.len() >= limit {
-            let table = self.table.borrow();
-            own.retain(|op| table.contains_key(op));
-        }
-        if own.len() >= limit {
+        if own.pending >= limit {
             return Err(HostError::pending(limit, Scale::Call));
         }
         if !self.options.count.add() {
@@ -222,7 +263,8 @@ impl Ops {
         }
         let op = OpId(self.next.get());
         self.next.set(op.0 + 1);
-        own.push(op);
+        own.pending += 1;
+        own.ids.push(op);
         self.table.borrow_mut().insert(op, Op { task, target, source });
         Ok((task, op))
     }
@@ -233,7 +275,7 @@ impl Ops {
         scope: &mut v8::PinScope<'s, '_>,
         name: &Rc<str>,
         future: F,
-    ) -> std::result::Result<v8::Local<'s, v8::Promise>, HostError>
+    ) -> std::result::Result<(OpId, v8::Local<'s, v8::Promise>), HostError>
     where
         F: Future<Output = Outcome> + Send + 'static,
     {
@@ -252,7 +294,7 @@ impl Ops {
                 if let Some(Op { source: Source::Future(place, _), .. }) = self.table.borrow_mut().get_mut(&op) {
                     *place = Some(abort);
                 }
-                Ok(resolver.get_promise(scope))
+                Ok((op, resolver.get_promise(scope)))
             }
             Err(error) => {
                 drop(self.take(op));
@@ -263,7 +305,24 @@ impl Ops {
 
     /// Calls `callback` at that moment.
     pub(super) fn timer(&self, at: Moment, callback: v8::Global<v8::Function>) -> std::result::Result<OpId, HostError> {
-        let (task, op) = self.add(Target::Callback(callback), Source::Timer(None))?;
+        self.timer_of(at, Target::Callback(callback))
+    }
+
+    /// A promise that is fulfilled at that moment, with nothing. It costs less than half of a timer with a callback that fulfils one.
+    pub(super) fn sleep<'s>(
+        &self,
+        scope: &mut v8::PinScope<'s, '_>,
+        at: Moment,
+    ) -> std::result::Result<v8::Local<'s, v8::Promise>, HostError> {
+        let Some(resolver) = v8::PromiseResolver::new(scope) else {
+            return Err(HostError::new("the run is being stopped"));
+        };
+        self.timer_of(at, Target::Promise(v8::Global::new(scope, resolver)))?;
+        Ok(resolver.get_promise(scope))
+    }
+
+    fn timer_of(&self, at: Moment, target: Target) -> std::result::Result<OpId, HostError> {
+        let (task, op) = self.add(target, Source::Timer(None))?;
         let key = self.timers.borrow_mut().add(at, Due::Op(task, op));
         if let Some(op) = self.table.borrow_mut().get_mut(&op) {
             op.source = Source::Timer(key);
@@ -333,25 +392,68 @@ impl Ops {
                 }
                 Ok(())
             }
+            (Target::Promise(resolver), None) if matches!(source, Source::Timer(_)) => {
+                let nothing = v8::undefined(scope).into();
+                v8::Local::new(scope, resolver).resolve(scope, nothing);
+                Ok(())
+            }
             (Target::Promise(resolver), outcome) => {
                 let resolver = v8::Local::new(scope, resolver);
-                let error = match outcome {
-                    Some(Outcome::Value(encoded)) => match vm::decode(scope, encoded) {
-                        Ok(value) => {
-                            resolver.resolve(scope, value);
-                            return Ok(());
-                        }
-                        Err(error) => HostError::new(error.to_string()),
-                    },
-                    Some(Outcome::Error(error)) => error,
-                    _ => HostError::new("the host's runtime has ended before its function had"),
-                };
-                if let Some(error) = vm::exception_of(scope, &error) {
-                    resolver.reject(scope, error);
-                }
+                self.resolve(scope, resolver, outcome);
                 Ok(())
             }
         }
+    }
+
+    /// Settles a promise of the run whose slice goes on.
+    pub(super) fn resolve<'s>(
+        &self,
+        scope: &mut v8::PinScope<'s, '_>,
+        resolver: v8::Local<'s, v8::PromiseResolver>,
+        outcome: Option<Outcome>,
+    ) {
+        let error = match outcome {
+            Some(Outcome::Value(encoded)) => match vm::decode(scope, encoded) {
+                Ok(value) => {
+                    resolver.resolve(scope, value);
+                    return;
+                }
+                Err(error) => vm::exception_of(scope, &HostError::new(error.to_string())),
+            },
+            #[cfg(feature = "io")]
+            Some(Outcome::Io(answer)) => match self.io.value(scope, self.current(), answer) {
+                Ok(value) => {
+                    resolver.resolve(scope, value);
+                    return;
+                }
+                Err(exception) => exception,
+            },
+            Some(Outcome::Error(error)) => vm::exception_of(scope, &error),
+            _ => {
+                let error = HostError::new("the host's runtime has ended before its function had");
+                vm::exception_of(scope, &error)
+            }
+        };
+        if let Some(error) = error {
+            resolver.reject(scope, error);
+        }
+    }
+
+    /// An op of the run whose slice goes on is given up, and its promise rejected. Nothing where it is settled.
+    #[cfg(feature = "io")]
+    pub(super) fn give_up(&self, scope: &mut v8::PinScope<'_, '_>, op: OpId, why: super::io::Fault) {
+        let Some(op) = self.take(op) else { return };
+        if let Target::Promise(resolver) = &op.target {
+            let resolver = v8::Local::new(scope, resolver);
+            self.resolve(scope, resolver, Some(Outcome::Io(Err(why))));
+        }
+        self.end(op);
+    }
+
+    /// Whether it is not settled yet.
+    #[cfg(feature = "io")]
+    pub(super) fn is_pending(&self, op: OpId) -> bool {
+        self.table.borrow().contains_key(&op)
     }
 }
 

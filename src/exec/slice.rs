@@ -8,7 +8,7 @@ use super::call::{Brought, CallCore, Mode, Paused};
 use super::entry::{Entry, SharedValues};
 use super::live::{Live, Times};
 use super::machine::Progress;
-use super::ops::Due;
+use super::ops::{Due, OwnOps};
 use super::runtime::{Inside, Runtime, SliceReport, Verdict, deadline, stopped};
 use super::{Note, OpId, Outcome, TaskId};
 use crate::channel::Begin;
@@ -75,7 +75,7 @@ struct Left {
     error: Option<Error>,
     /// Rejections that nothing has handled.
     unhandled: Option<Error>,
-    own: Vec<OpId>,
+    own: OwnOps,
     lines: u32,
 }
 
@@ -426,7 +426,7 @@ impl Runtime {
             call: call.clone(),
             context,
             progress: Progress::default(),
-            ops: Vec::new(),
+            ops: OwnOps::default(),
             shared: shared.into_vec().into_boxed_slice(),
             spent: Times::default(),
             since: Moment::from_nanos(0),
@@ -498,7 +498,7 @@ impl Runtime {
         }
     }
 
-    fn drop_ops(&self, ops: Vec<OpId>) {
+    fn drop_ops(&self, ops: OwnOps) {
         if let (false, Some(inside)) = (ops.is_empty(), &self.inside) {
             inside.ops.drop_all(ops);
         }
@@ -515,7 +515,7 @@ impl Slice<'_> {
     fn first(&self, inside: &mut Inside, entry: &Entry<'_>, progress: &mut Progress, report: &mut SliceReport) -> Left {
         let meta = self.call.meta();
         inside.host.begin(meta.logger.as_ref(), LOG_LINES);
-        inside.ops.enter(self.task, meta.limits.pending, Vec::new());
+        inside.ops.enter(self.task, meta, OwnOps::default());
         let entered: Result<_> = entry.enter(inside, self.call, report);
         match entered {
             Ok((context, shared)) => {
@@ -542,7 +542,7 @@ impl Slice<'_> {
                 timers.remove(key);
             });
         }
-        inside.ops.enter(self.task, meta.limits.pending, own);
+        inside.ops.enter(self.task, meta, own);
         let ops = inside.ops.clone();
         context.with(inside.isolate.v8(), self.terms(&live.shared), |scope| match job {
             Job::Resume => progress.answer(scope, self.call),

@@ -59,6 +59,15 @@ impl BufferMeter {
         v8::ArrayBuffer::new_backing_store_from_bytes(Box::new(Adopted { bytes, meter: self.clone() }))
     }
 
+    /// Makes bytes that came from outside the contents of a buffer, without a copy, under the limit. They come back where that would pass it.
+    #[cfg(feature = "io")]
+    pub(super) fn admit(self: &Arc<Self>, bytes: Vec<u8>) -> Result<v8::UniqueRef<v8::BackingStore>, Vec<u8>> {
+        if !self.reserve(bytes.len()) {
+            return Err(bytes);
+        }
+        Ok(v8::ArrayBuffer::new_backing_store_from_bytes(Box::new(Admitted { bytes, meter: self.clone() })))
+    }
+
     /// Counts so many bytes, or refuses them.
     fn reserve(&self, bytes: usize) -> bool {
         let taken = self.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |used| {
@@ -111,6 +120,27 @@ impl AsMut<[u8]> for Adopted {
 impl Drop for Adopted {
     fn drop(&mut self) {
         self.meter.adopted.fetch_sub(self.bytes.len(), Ordering::Relaxed);
+    }
+}
+
+/// Bytes from outside, under the limit for as long as they live.
+#[cfg(feature = "io")]
+struct Admitted {
+    bytes: Vec<u8>,
+    meter: Arc<BufferMeter>,
+}
+
+#[cfg(feature = "io")]
+impl AsMut<[u8]> for Admitted {
+    fn as_mut(&mut self) -> &mut [u8] {
+        &mut self.bytes
+    }
+}
+
+#[cfg(feature = "io")]
+impl Drop for Admitted {
+    fn drop(&mut self) {
+        self.meter.used.fetch_sub(self.bytes.len(), Ordering::Relaxed);
     }
 }
 

@@ -57,6 +57,12 @@ impl HostError {
         HostError::of("TypeError", message)
     }
 
+    /// The limit of the buffers is reached: what V8 says when it cannot make one.
+    #[cfg(feature = "io")]
+    pub(super) fn no_buffer() -> Self {
+        HostError::of("RangeError", super::exception::BUFFER_REFUSED[0].to_owned())
+    }
+
     /// As many ops are pending as may be.
     pub(crate) fn pending(limit: usize, scale: Scale) -> Self {
         let message = ErrorKind::PendingLimit { limit, scale }.to_string();

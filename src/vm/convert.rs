@@ -35,6 +35,26 @@ pub(crate) fn decode<'s>(scope: &mut v8::PinScope<'s, '_>, encoded: Encoded) -> 
     }
 }
 
+/// Bytes that came from outside, as a `Uint8Array` that counts as the script's own.
+#[cfg(feature = "io")]
+pub(crate) fn bytes<'s>(
+    scope: &mut v8::PinScope<'s, '_>,
+    bytes: Vec<u8>,
+) -> std::result::Result<v8::Local<'s, v8::Uint8Array>, super::HostError> {
+    let length = bytes.len();
+    let meter = Host::of(scope).map(|host| host.buffers.clone());
+    let meter = meter.ok_or_else(|| super::HostError::new("this context has no host"))?;
+    let store = meter.admit(bytes).or_else(|bytes| {
+        // As V8 does when its allocator refuses: what nobody holds any more may be in the way.
+        scope.low_memory_notification();
+        meter.admit(bytes)
+    });
+    let store = store.map_err(|_| super::HostError::no_buffer())?.make_shared();
+    let buffer = v8::ArrayBuffer::with_backing_store(scope, &store);
+    let array = v8::Uint8Array::new(scope, buffer, 0, length);
+    array.ok_or_else(|| super::HostError::new("the bytes are longer than V8's longest array"))
+}
+
 /// The elements of a stream that is an argument list.
 pub(crate) fn arguments<'s>(
     scope: &mut v8::PinScope<'s, '_>,

@@ -15,7 +15,7 @@ const LONGEST_TEXT: usize = 2_000;
 const STACK_OVERFLOW: &str = "Maximum call stack size exceeded";
 
 /// The messages of V8's own errors when a buffer could not be allocated.
-const BUFFER_REFUSED: [&str; 3] = [
+pub(super) const BUFFER_REFUSED: [&str; 3] = [
     "Array buffer allocation failed",
     "WebAssembly.Memory(): could not allocate memory",
     "Invalid array buffer length",

@@ -40,6 +40,7 @@ const AIO_PARTS: [(&str, &str); 9] = [
     ("once", include_str!("../../js/aio/once.js")),
     ("callbacks", include_str!("../../js/aio/callbacks.js")),
 ];
+const IO: &str = if cfg!(feature = "io") { include_str!("../../js/io.js") } else { "undefined" };
 const PRELUDE: &str = include_str!("../../js/prelude.js");
 
 /// Why there is no snapshot: a bug of this crate, or a V8 that it does not know.
@@ -115,7 +116,7 @@ fn prepare<'s>(
     v8::tc_scope!(let scope, scope);
     let parts: String = AIO_PARTS.iter().map(|(name, source)| format!("{name}: {source},\n")).collect();
     let source = format!(
-        "{PRELUDE}({}, {:?}, {LAZY:?}, {SURVEY}, {HARDEN}, {SEAL}, {AIO}, {{{parts}}})",
+        "{PRELUDE}({}, {:?}, {LAZY:?}, {SURVEY}, {HARDEN}, {SEAL}, {AIO}, {{{parts}}}, {IO})",
         sealed.is_some(),
         sealed.unwrap_or_default()
     );

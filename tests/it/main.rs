@@ -9,6 +9,8 @@ mod growth;
 mod heap;
 mod host_border;
 mod hot_swap;
+#[cfg(feature = "io")]
+mod io;
 mod isolation;
 mod load;
 mod lost_workers;

@@ -69,6 +69,12 @@ table! {
     Scope<'static, 'static, 'static>: NotSend NotSync,
 }
 
+#[cfg(feature = "io")]
+const _: () = {
+    const fn is_send_and_sync<T: Send + Sync>() {}
+    is_send_and_sync::<Io>();
+};
+
 #[test]
 fn futures_of_the_engine_can_be_spawned() {
     fn is_send(_: &impl Send) {}
