@@ -36,6 +36,8 @@
     task: () => native(4),
     alive: (task) => native(5, task),
     sleep: (ms) => native(7, ms),
+    sleeping: (promise) => native(8, promise),
+    reject: (id, error) => native(9, id, error),
     harden: (value) => (sealed ? native(6, value) : value),
   });
   // Files and sockets, where the crate was built with them.

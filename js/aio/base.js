@@ -28,7 +28,7 @@
   const makeRow = () => create(null);
 
   // The host's functions. `native` is set when a context is made.
-  const names = ['timer', 'join', 'wake', 'cancel', 'task', 'alive', 'harden'];
+  const names = ['timer', 'join', 'wake', 'cancel', 'task', 'alive', 'harden', 'sleep', 'sleeping', 'reject'];
   let native;
   function install(ops) {
     if (native !== undefined) throw new ErrorHere('aio is installed already');
@@ -53,6 +53,9 @@
     task: () => ops().task(),
     alive: (task) => ops().alive(task),
     harden: (value) => ops().harden(value),
+    sleep: (ms) => ops().sleep(ms),
+    sleeping: (promise) => ops().sleeping(promise),
+    reject: (id, error) => ops().reject(id, error),
   };
 
   // The name is on the prototype for the first line of the stack, and on the instance so that a class that extends it may

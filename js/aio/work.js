@@ -143,7 +143,14 @@
   // `why` returns the error, which is made only where it is needed.
   function giveUp(promise, why, discarded) {
     const undo = undoes.get(promise);
-    if (undo === undefined) return;
+    if (undo === undefined) {
+      // What `sleep` gives is the host's, and has no note here.
+      const id = isPromise(promise) ? host.sleeping(promise) : 0;
+      if (id === 0) return;
+      ignore(promise);
+      host.reject(id, why());
+      return;
+    }
     ignore(promise);
     undo(why(), discarded);
   }

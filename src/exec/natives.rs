@@ -15,6 +15,8 @@ const TASK: u32 = 4;
 const ALIVE: u32 = 5;
 const HARDEN: u32 = 6;
 const SLEEP: u32 = 7;
+const SLEEPING: u32 = 8;
+const REJECT: u32 = 9;
 
 /// The function as V8 calls it.
 pub(super) fn native() -> v8::FunctionCallback {
@@ -86,6 +88,11 @@ fn answer<'s>(
             return Ok(Some(v8::Boolean::new(scope, alive).into()));
         }
         Some(SLEEP) => return ops.sleep(scope, moment(number(first)?)).map(|promise| Some(promise.into())),
+        Some(SLEEPING) => ops.sleeping(scope, first).map_or(0, |op| op.0),
+        Some(REJECT) => {
+            ops.reject(scope, OpId(number(first)? as u64), arguments.get(2));
+            return Ok(None);
+        }
         Some(HARDEN) => {
             harden(scope, first).map_err(|refused| HostError::type_error(refused.to_string()))?;
             return Ok(Some(first));

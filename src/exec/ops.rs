@@ -321,6 +321,33 @@ impl Ops {
         Ok(resolver.get_promise(scope))
     }
 
+    /// The sleep of the run whose slice goes on that is behind that promise. Looks through all that the run waits for.
+    pub(super) fn sleeping(&self, scope: &mut v8::PinScope<'_, '_>, promise: v8::Local<'_, v8::Value>) -> Option<OpId> {
+        let own = self.own.borrow();
+        let table = self.table.borrow();
+        own.ids.iter().copied().find(|id| match table.get(id) {
+            Some(Op { target: Target::Promise(resolver), source: Source::Timer(_), .. }) => {
+                let its: v8::Local<v8::Value> = v8::Local::new(scope, resolver).get_promise(scope).into();
+                its.strict_equals(promise)
+            }
+            _ => false,
+        })
+    }
+
+    /// A sleep is given up, and its promise rejected with that.
+    pub(super) fn reject(&self, scope: &mut v8::PinScope<'_, '_>, op: OpId, error: v8::Local<'_, v8::Value>) {
+        let is_sleep = matches!(
+            self.table.borrow().get(&op),
+            Some(Op { target: Target::Promise(_), source: Source::Timer(_), .. })
+        );
+        if is_sleep && let Some(op) = self.take(op) {
+            if let Target::Promise(resolver) = &op.target {
+                v8::Local::new(scope, resolver).reject(scope, error);
+            }
+            self.end(op);
+        }
+    }
+
     fn timer_of(&self, at: Moment, target: Target) -> std::result::Result<OpId, HostError> {
         let (task, op) = self.add(target, Source::Timer(None))?;
         let key = self.timers.borrow_mut().add(at, Due::Op(task, op));
