@@ -2,7 +2,7 @@
 //!
 //! - [`Engine`] is the handle; `builder` and `config` make it from knobs.
 //! - `task` and `prepare` are the ways to call functions; `run` is one that makes requests; `live` holds the current snapshot of a script.
-//! - `queue` is what calls wait in; `worker` the loop that takes them out; `crew` starts, replaces and ends workers.
+//! - `queue` is what calls wait in; `worker` the loop that takes them out, `link` the way to it; `crew` starts, replaces and ends workers.
 //! - `load` measures how busy workers are; `admission` says what is refused when there is too much to do; `pressure` joins the two.
 //! - `stats` is what one sees.
 //!
@@ -13,6 +13,7 @@ mod builder;
 mod config;
 mod crew;
 mod future;
+mod link;
 mod live;
 mod load;
 mod prepare;

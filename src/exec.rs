@@ -4,7 +4,7 @@
 //! - [`args`](Args) and [`Shared`] carry what a call passes; `function` is the task behind `engine.task(..).call(..)`.
 //! - `call` is one submitted task: its state from the queue to its end; `meta` what it is about. `note` is the news that reach it while it is paused.
 //! - `context_cache` and `value_cache` keep what is expensive to make; `entry` finds or makes what a run needs.
-//! - `runtime` is the inside of a worker; `slice` the way of a run through it; `machine` what a run has of JavaScript between its slices,
+//! - `runtime` is the inside of a worker; `slice` the way of a run through it, `outcome` what becomes of the run then; `machine` what a run has of JavaScript between its slices,
 //!   and `live` all of a paused run; `upkeep` keeps the isolate in shape.
 //! - `host` are functions of the host; `ops` what runs wait for, with `timers`; `natives` what `js/aio.js` calls; `io` files and sockets.
 //!
@@ -29,6 +29,8 @@ mod multi;
 mod natives;
 mod note;
 mod ops;
+mod outcome;
+mod pending;
 mod runtime;
 mod shared;
 mod slice;
@@ -38,7 +40,7 @@ mod upkeep;
 mod value_cache;
 
 pub use args::{Arg, ArgEncoder, Args};
-pub(crate) use call::{Answer, Call, CallCore, Channelled, Mode, Pending, Started, Work, block_on, release};
+pub(crate) use call::{Answer, Call, CallCore, Channelled, Mode, Started, Work, release};
 pub(crate) use compose::Parts;
 pub use compose::{Composition, ExceptionHandler, Runnable, Startable, cache, strategy};
 pub use context_cache::Caching;
@@ -56,6 +58,7 @@ pub(crate) use multi::{AsyncWork, GeneratorWork, MultiWork, OneOffWork};
 pub(crate) use note::{Mailbox, Note, OpId, Outcome, TaskId};
 use ops::Ops;
 pub(crate) use ops::{OpsOptions, PendingCount};
+pub(crate) use pending::{Pending, block_on};
 pub(crate) use runtime::{
     Runtime, RuntimeFigures, RuntimeOptions, SliceReport, Verdict, deadline, plain_kind, stopped,
 };

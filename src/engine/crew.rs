@@ -10,11 +10,12 @@ use rustc_hash::FxBuildHasher;
 
 use super::admission::{Background, Gate};
 use super::config::Config;
+use super::link::{Ending, Link, Mail};
 use super::load::{Load, Reading};
 use super::pressure::{Pressure, SOON, USUAL};
 use super::queue::{Queue, Queued};
 use super::stats::Stats;
-use super::worker::{self, Ending, Link, Mail};
+use super::worker;
 use crate::channel::HostRuntime;
 use crate::clock::Moment;
 use crate::error::{Error, ErrorKind, Result};

@@ -9,9 +9,9 @@ use serde::de::DeserializeOwned;
 use smol_str::SmolStr;
 
 use super::future::CallFuture;
+use super::link::Mail;
 use super::live::Snapshot;
 use super::task::CallOptions;
-use super::worker::Mail;
 use super::{Engine, submit};
 use crate::error::{ErrorKind, Result};
 use crate::exec::{
