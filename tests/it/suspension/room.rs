@@ -80,6 +80,7 @@ fn pending_waits_of_an_engine() {
             run.close().await.unwrap();
             let task = engine.task(&script).deadline(Duration::from_millis(5));
             assert_kind!(task.call_async::<()>("aAwaits", (6,)).await.unwrap_err(), ErrorKind::Deadline { .. });
+            eventually("all futures are dropped", || futures.live() == 0);
         }
         assert_eq!(engine.task(&script).call_async::<Value>("aCaught", ()).await.unwrap()[0], 6, "all of it is free");
     });
