@@ -1,7 +1,7 @@
 //! The tests of this binary once more, under forced collection: V8 moves its objects as often as it can, so that a handle which is held
 //! in a wrong way is found.
 //!
-//! Left out are tests whose figures mean nothing then (memory, threads, time), those that choose V8's flags themselves, and those that
+//! Left out are tests whose figures mean nothing then (memory, threads, time), those that read sources only, and those that
 //! run for too long.
 
 use std::time::Duration;
@@ -12,15 +12,13 @@ use crate::support::{FLAGS, forced_gc};
 const FORCED: &str = "--stress-compaction --gc-interval=500";
 
 /// Parts of test names that are left out.
-const LEFT_OUT: [&str; 11] = [
+const LEFT_OUT: [&str; 9] = [
     "stress_gc::",
     "shape::",
     "growth::",
     "observe::figures::",
     "heap::",
-    "buffers::",
     "strings::",
-    "config::",
     "shutdown::threads_and_memory",
     "suspension::heaps::",
     "suspension::memory::",
